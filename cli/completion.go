@@ -9,7 +9,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// completeFlags registers how shells complete the values of flags, which the command has, and which have no other completion.
+// completeFlags registers completions for the values of flags that have no other completion. The command must define the flags.
 func completeFlags(cmd *cobra.Command, by map[string]cobra.CompletionFunc) {
 	for name, complete := range by {
 		_ = cmd.RegisterFlagCompletionFunc(name, complete) // it fails for other flags alone
@@ -21,7 +21,7 @@ func oneOf(values ...cobra.Completion) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// completeKinds completes the last of the names of kinds between commas.
+// completeKinds completes the last of several names of kinds, separated by commas.
 func completeKinds(_ *cobra.Command, _ []string, begun string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 	before := begun[:strings.LastIndexByte(begun, ',')+1]
 	for _, kind := range kinds.All() {
@@ -45,17 +45,17 @@ func (c *connection) completeContexts(*cobra.Command, []string, string) (found [
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// complete the flags that register and registerServer add.
+// complete registers completions for the flags that register and registerServer add.
 func (c *connection) complete(cmd *cobra.Command) {
 	completeFlags(cmd, map[string]cobra.CompletionFunc{"context": c.completeContexts, "namespace": cobra.NoFileCompletions, "request-timeout": cobra.NoFileCompletions})
 }
 
-// completeLog is for the flags of program.LogFlags.
+// completeLog registers completions for the flags of program.LogFlags.
 func completeLog(cmd *cobra.Command) {
 	completeFlags(cmd, map[string]cobra.CompletionFunc{"zap-log-level": oneOf("debug", "info", "warn", "error"), "zap-encoder": oneOf("json", "console")})
 }
 
-// completeCommands offers the commands below those that are there.
+// completeCommands offers the subcommands of the commands in args.
 func completeCommands(cmd *cobra.Command, args []string, begun string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 	about, rest, err := cmd.Root().Find(args)
 	if err != nil || len(rest) > 0 {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// TestCompletesValues: what shells offer behind a flag, and what it stands for: :4 is no file, :16 a folder.
+// TestCompletesValues: what shells offer after a flag. The directive :4 means no files, :16 means folders.
 func TestCompletesValues(t *testing.T) {
 	outside(t)
 	kubeconfig := filepath.Join(t.TempDir(), "config")
@@ -60,7 +60,7 @@ func TestCompletesValues(t *testing.T) {
 	}
 }
 
-// TestExplainAsPlugin: what is shown can be typed.
+// TestExplainAsPlugin: the commands in the output can be typed.
 func TestExplainAsPlugin(t *testing.T) {
 	for call, want := range map[string]string{"": "kubectl stoic explain tfjob", "StatusBlocked": "kubectl stoic crd check fails", "nothing.at.all": "`kubectl stoic explain` lists them"} {
 		out, errOut, code := called(append([]string{"kubectl-stoic", "explain"}, strings.Fields(call)...)...)
@@ -70,12 +70,12 @@ func TestExplainAsPlugin(t *testing.T) {
 	}
 }
 
-// full is a device without room.
+// full is a writer of a device without free space.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestHelpIsWritten, or the call fails.
+// TestHelpIsWritten: if the help cannot be written, the call fails.
 func TestHelpIsWritten(t *testing.T) {
 	for _, call := range []string{"--help", "help", "help crd", "crd", "init", "crd check --help", "completion bash", "version", "explain"} {
 		var talk strings.Builder
@@ -86,7 +86,7 @@ func TestHelpIsWritten(t *testing.T) {
 	}
 }
 
-// TestConnection: the error says why no cluster can be asked, and client-go writes nothing beside it.
+// TestConnection: the error says why there is no cluster to ask, and client-go writes nothing of its own.
 func TestConnection(t *testing.T) {
 	missing := outside(t)
 	t.Cleanup(klog.ClearLogger)

@@ -18,8 +18,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// connection is the cluster, and the namespace in it, that a command is about. The flags mean what they mean to
-// kubectl.
+// connection is the cluster of a command, and the namespace in it. The flags have the meaning that they have in kubectl.
 type connection struct {
 	kubeconfig, context string
 	namespace           string
@@ -33,7 +32,7 @@ func (c *connection) register(flags *pflag.FlagSet) {
 	flags.BoolVarP(&c.everywhere, "all-namespaces", "A", false, "all namespaces, whatever --namespace says")
 }
 
-// registerServer is for commands that are about all namespaces.
+// registerServer adds the flags of commands that are about all namespaces.
 func (c *connection) registerServer(flags *pflag.FlagSet) {
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "file that says how to reach the API server (default: $KUBECONFIG, else ~/.kube/config)")
 	flags.StringVar(&c.context, "context", "", "the context of the kubeconfig to use (default: its current one)")
@@ -50,7 +49,7 @@ func (c *connection) given(flags *pflag.FlagSet) string {
 	return ""
 }
 
-// open reads the kubeconfig. The namespace is empty for all of them.
+// open reads the kubeconfig. An empty namespace means all namespaces.
 func (c *connection) open() (config *rest.Config, namespace string, err error) {
 	if c.timeout < 0 {
 		return nil, "", usageError(fmt.Errorf("--request-timeout: found %s, must be 0 or more", c.timeout))
@@ -58,7 +57,7 @@ func (c *connection) open() (config *rest.Config, namespace string, err error) {
 	if c.namespace != "" && len(validation.IsDNS1123Label(c.namespace)) > 0 {
 		return nil, "", usageError(fmt.Errorf("--namespace: found %q, must be the name of one namespace; -A stands for all", c.namespace))
 	}
-	// client-go writes lines of its own on standard error; what matters comes back as an error.
+	// client-go writes lines of its own to standard error; what matters is also returned as an error.
 	klog.SetLoggerWithOptions(logr.Discard(), klog.ContextualLogger(true))
 	rules := c.rules()
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.context}
@@ -81,12 +80,12 @@ func (c *connection) open() (config *rest.Config, namespace string, err error) {
 	return config, namespace, nil
 }
 
-// rules say which kubeconfig is read.
+// rules returns which kubeconfigs are read.
 func (c *connection) rules() *clientcmd.ClientConfigLoadingRules {
 	return &clientcmd.ClientConfigLoadingRules{ExplicitPath: c.kubeconfig, Precedence: kubeconfigs()}
 }
 
-// kubeconfigs are the files that are merged where --kubeconfig names none, as kubectl does it.
+// kubeconfigs returns the files that are merged when --kubeconfig is not given, as in kubectl.
 func kubeconfigs() []string {
 	if files := filepath.SplitList(os.Getenv("KUBECONFIG")); len(files) > 0 {
 		return files
@@ -98,7 +97,7 @@ func kubeconfigs() []string {
 	return []string{filepath.Join(home, ".kube", "config")}
 }
 
-// lookedFor says of each kubeconfig that was looked for why it names no cluster.
+// lookedFor says for each kubeconfig in the search path why it names no cluster.
 func lookedFor(rules *clientcmd.ClientConfigLoadingRules) string {
 	var said []string
 	for _, file := range rules.GetLoadingPrecedence() {

@@ -23,8 +23,8 @@ import (
 	"stoic/training/versions"
 )
 
-// controllerFlags are the flags of the operator that this one replaces, with its names; the defaults differ where
-// its own were too small to use (docs/compatibility.md).
+// controllerFlags are the flags of the operator that this one replaces, under the same names. Defaults differ where those of that
+// operator were too small to use (docs/compatibility.md).
 type controllerFlags struct {
 	kubeconfig            string
 	metrics               program.MetricsFlags
@@ -98,11 +98,11 @@ func (f *controllerFlags) register(flags *pflag.FlagSet) {
 	}
 }
 
-// defaultEventQPS: a flood of 10,000 rejected jobs with all their problems is reported in 20 minutes. More would be felt
-// by small API servers, where every event is a write.
+// defaultEventQPS reports a burst of 10,000 rejected jobs, with all their problems, in 20 minutes. A higher rate would burden small API
+// servers, where every event is a write.
 const defaultEventQPS = 50
 
-// meaningless are flags of the operator that this one replaces which have no meaning here: there is no admission webhook.
+// meaningless returns flags of the replaced operator that have no effect here, as there is no admission webhook.
 func meaningless() []string {
 	return []string{"webhook-server-port", "webhook-service-name", "webhook-secret-name"}
 }
@@ -114,8 +114,7 @@ func envOr(name, other string) string {
 	return other
 }
 
-// fill takes from the environment what no flag says. These are no defaults of the flags, so that help reads the same
-// everywhere.
+// fill sets what no flag sets from the environment. These values are not defaults of the flags, so that help reads the same everywhere.
 func (f *controllerFlags) fill(flags *pflag.FlagSet) {
 	if !flags.Changed("namespace") {
 		f.namespace = os.Getenv("KUBEFLOW_NAMESPACE")
@@ -125,7 +124,7 @@ func (f *controllerFlags) fill(flags *pflag.FlagSet) {
 	}
 }
 
-// check finds what is wrong with the flags before anything is started.
+// check returns what is wrong with the flags, before anything is started.
 func (f *controllerFlags) check() error {
 	if f.namespace != "" && len(validation.IsDNS1123Label(f.namespace)) > 0 {
 		return usageError(fmt.Errorf("--namespace: found %q, must be the name of one namespace, or be left out for all", f.namespace))
@@ -151,7 +150,7 @@ func (f *controllerFlags) check() error {
 	return errors.Join(f.conversion.Check(), f.metrics.Check())
 }
 
-// served picks the kinds that --enable-scheme names.
+// served returns the kinds that --enable-scheme names.
 func (f *controllerFlags) served() ([]*training.Kind, error) {
 	surroundings, err := f.wait.cluster()
 	if err != nil {
@@ -165,7 +164,7 @@ func (f *controllerFlags) served() ([]*training.Kind, error) {
 	return named("--enable-scheme", f.kinds, all)
 }
 
-// named picks the kinds with these names, in all their versions; without a name, all. The flag is for the error.
+// named returns the kinds with these names, in all their versions; without a name, all kinds. The flag is named in the error.
 func named(flag string, names []string, all []*training.Kind) ([]*training.Kind, error) {
 	if len(names) == 0 {
 		return all, nil

@@ -25,7 +25,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// unreachable is a kubeconfig whose API server does not answer.
+// unreachable returns a kubeconfig whose API server does not answer.
 func unreachable(t *testing.T) string {
 	t.Helper()
 	closed := free(t)
@@ -38,7 +38,7 @@ func unreachable(t *testing.T) string {
 	return file
 }
 
-// free is a loopback address on which nobody listens, and that nobody else is given meanwhile.
+// free returns a loopback address on which no one listens, and which no other test receives meanwhile.
 func free(t *testing.T) string {
 	t.Helper()
 	address, err := operator.Address()
@@ -98,7 +98,7 @@ func TestKubeconfig(t *testing.T) {
 	})
 }
 
-// TestInPod: what a pod's environment says, and a service account that is not mounted.
+// TestInPod: the environment is that of a pod, but no service account is mounted.
 func TestInPod(t *testing.T) {
 	outside(t)
 	t.Setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
@@ -155,7 +155,7 @@ func TestServedKinds(t *testing.T) {
 	}
 }
 
-// TestMeaninglessFlags: a command line of the operator that this one replaces is accepted, with one warning a flag.
+// TestMeaninglessFlags: a command line of the operator that this one replaces is accepted, with one warning per flag.
 func TestMeaninglessFlags(t *testing.T) {
 	missing := outside(t)
 	given := []string{"manager", "--kubeconfig", missing}
@@ -190,7 +190,7 @@ func TestMeaninglessFlags(t *testing.T) {
 	}
 }
 
-// TestPortInUse: it is said at once which flag is to change, and nothing is left open.
+// TestPortInUse: the error comes immediately and names the flag to change, and nothing is left open.
 func TestPortInUse(t *testing.T) {
 	outside(t)
 	config := unreachable(t)
@@ -222,7 +222,7 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
-// TestAPIServerDown: the operator waits, says so in its probes, and stops at once when it is told to.
+// TestAPIServerDown: the operator waits, its probes report that, and it stops immediately on request.
 func TestAPIServerDown(t *testing.T) {
 	outside(t)
 	for _, more := range []string{"", "--leader-elect"} {
@@ -274,8 +274,8 @@ func TestAPIServerDown(t *testing.T) {
 // alone is set for a test that runs in a process of its own.
 const alone = "STOIC_TEST_ALONE"
 
-// inItsOwnProcess runs a subtest again in a process for itself: the program sets the logger of the Kubernetes libraries, once,
-// and what the last run of it has left behind may still read it.
+// inItsOwnProcess runs a subtest again in a separate process: the program sets the logger of the Kubernetes libraries once, and
+// goroutines of an earlier run may still read it.
 func inItsOwnProcess(t *testing.T) {
 	t.Helper()
 	parent, child, _ := strings.Cut(t.Name(), "/")

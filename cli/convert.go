@@ -67,7 +67,7 @@ was wrong, 130 it was interrupted.`,
 	return cmd
 }
 
-// formsText lists what is converted, a kind and group after the other.
+// formsText lists what is converted: each kind and group with its versions.
 func formsText() string {
 	var names []string
 	versions := map[string][]string{}
@@ -121,7 +121,7 @@ func (f *convertFlags) run(ctx context.Context, in io.Reader, out, errOut io.Wri
 	return nil
 }
 
-// converting is what has been read so far.
+// converting holds the output and the counts so far.
 type converting struct {
 	*convertFlags
 	out, talk               bytes.Buffer

@@ -15,7 +15,7 @@ import (
 	"stoic/training/versions/offline"
 )
 
-// document converts and prints one document. One that holds nothing that could be converted is left out.
+// document converts and prints one document. It omits a document that contains nothing to convert.
 func (c *converting) document(file string, doc document) {
 	e, err := parsed(file, doc)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *converting) object(e entry) (value any, moved []offline.Moved, ok bool)
 	return result.Object, moved, true
 }
 
-// list converts the objects in a list, and leaves out those that cannot be.
+// list converts the objects in a list, and omits those that cannot be converted.
 func (c *converting) list(e entry, items []any) (value any, moved []offline.Moved, ok bool) {
 	before, kept := c.converted, []any{}
 	for i, item := range items {
@@ -103,7 +103,7 @@ func joined(prefix, path string) string {
 	return prefix + "." + path
 }
 
-// refused says why an object is left out.
+// refused reports why an object is omitted.
 func (c *converting) refused(e entry, problems []schema.Problem) {
 	c.failed++
 	for _, p := range problems {
@@ -121,7 +121,7 @@ func (c *converting) say(e entry, at place, what, text string) {
 	fmt.Fprintf(&c.talk, "%s:%d:%d: %s: %s\n", oneLine(e.file), line, column, what, text)
 }
 
-// print writes a document as the output asks for. One that nothing has changed is printed as it came, if it is YAML.
+// print writes a document in the output format. An unchanged YAML document is printed as it was read.
 func (c *converting) print(e entry, value any, moved []offline.Moved, changed bool) {
 	if c.output == "json" {
 		encoder := json.NewEncoder(&c.out)
@@ -147,7 +147,7 @@ func (c *converting) print(e entry, value any, moved []offline.Moved, changed bo
 	}
 }
 
-// endLine ends the last line that was printed, if it has no end.
+// endLine ends the last printed line, if it has no line end.
 func (c *converting) endLine() {
 	if c.out.Len() > 0 && !bytes.HasSuffix(c.out.Bytes(), []byte("\n")) {
 		c.out.WriteByte('\n')
@@ -179,7 +179,7 @@ func (c *converting) printText(e entry, value any, moved []offline.Moved, change
 	}
 }
 
-// unwritten: what was read as JSON can be written, so this is a defect.
+// unwritten reports a document that cannot be written. What was read as JSON can be written, so this is a defect.
 func (c *converting) unwritten(e entry, err error) {
 	c.failed++
 	c.say(e, place{line: 1, column: 1}, "error", "write the document: "+schema.Clean(err.Error(), 200))

@@ -49,15 +49,15 @@ func TestConvertCalls(t *testing.T) {
 	}
 }
 
-// convertText is what becomes of a text.
+// convertText returns what convert prints for a text.
 func convertText(text []byte, output string) (out, talk string, failed int) {
 	c := converting{convertFlags: &convertFlags{output: output, gpusPerNode: 8}}
 	c.source("x.yaml", text)
 	return c.out.String(), c.talk.String(), c.failed
 }
 
-// TestConvertInPlace: however a manifest is written, its text in place says what the conversion says, no comment of what stays is lost,
-// and it is converted once.
+// TestConvertInPlace: whatever the style of a manifest, the text rewritten in place has the content of the conversion. No comment of what
+// remains is lost, and a second conversion changes nothing.
 func TestConvertInPlace(t *testing.T) {
 	const manifest = `# c0
 apiVersion: kubeflow.org/v1beta2 # c1
@@ -97,7 +97,7 @@ spec:
 	})
 }
 
-// TestConvertLarge: what many objects, or many fields, cost grows with their number.
+// TestConvertLarge: the cost grows linearly with the number of objects or fields.
 func TestConvertLarge(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("apiVersion: kubeflow.org/v1beta1\nkind: TFJobList\nitems:\n")
@@ -128,7 +128,7 @@ func jsonOf(t rapid.TB, value any) string {
 	return string(text)
 }
 
-// FuzzConvert: any text has an answer. What is printed can be read, holds no more than was there, and is converted no further.
+// FuzzConvert: any text gets an answer. The output can be read, contains nothing new, and a second conversion changes nothing.
 func FuzzConvert(f *testing.F) {
 	for _, seed := range convertSeeds(f) {
 		f.Add(seed)
@@ -141,7 +141,7 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
-// TestConvertMutations: the same of manifests in which pieces were left out, repeated, moved or put in.
+// TestConvertMutations: the same for manifests in which pieces were removed, repeated, moved or inserted.
 func TestConvertMutations(t *testing.T) {
 	seeds := convertSeeds(t)
 	pieces := []string{"\n", "  ", "\t", "- ", ": ", "#", "&a ", "*a", "<<: ", "{", "}", "[", "]", "'", "\"", "|", ">-\n", "---\n", "...\n", "!!str ", "!!binary ", "? ", "~", "yes", "0x1F", "1e999", "\x00", "\xff", "\u2028", "spec:", "kind: List\nitems:\n", "%YAML 1.1\n", "\r\n", "@", "`"}
@@ -165,7 +165,7 @@ func TestConvertMutations(t *testing.T) {
 	})
 }
 
-// convertSeeds are manifests of all forms, and odd ones.
+// convertSeeds returns manifests of all forms, and malformed ones.
 func convertSeeds(t testing.TB) (all [][]byte) {
 	t.Helper()
 	for _, pattern := range []string{"../training/versions/offline/testdata/*.txtar", "testdata/convert/*.txtar"} {
@@ -192,7 +192,7 @@ func convertSeeds(t testing.TB) (all [][]byte) {
 	return all
 }
 
-// hasAnswer: what is printed of a text can be read, and is converted no further.
+// hasAnswer: the output for a text can be read, and a second conversion changes nothing.
 func hasAnswer(t rapid.TB, text []byte) {
 	t.Helper()
 	for _, output := range []string{"yaml", "json"} {

@@ -16,8 +16,8 @@ import (
 	"stoic/training/versions/offline"
 )
 
-// rewritten writes a value as YAML in the place of a document: what is the same keeps its order, comments and style, and what has moved
-// takes its comments along. Kept is false where this cannot be; then the text has no comments, and keys in order.
+// rewritten writes a value as YAML in place of a document. Unchanged parts keep their order, comments and style; moved parts keep their
+// comments. Kept is false if that is not possible; then the text has no comments, and sorted keys.
 func rewritten(e entry, value any, moved []offline.Moved) (text []byte, kept bool, err error) {
 	if text, err := inPlace(e, value, moved); err == nil {
 		return text, true, nil
@@ -26,7 +26,7 @@ func rewritten(e entry, value any, moved []offline.Moved) (text []byte, kept boo
 	return text, false, err
 }
 
-// errNotKept: the text that would keep comments does not say what it must.
+// errNotKept: the text that keeps the comments does not have the required content.
 var errNotKept = errors.New("the text in place says something else")
 
 func inPlace(e entry, value any, moved []offline.Moved) ([]byte, error) {
@@ -67,21 +67,21 @@ func inPlace(e entry, value any, moved []offline.Moved) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// rewrite makes the nodes of a value out of those of a document.
+// rewrite makes the nodes of a value from those of a document.
 type rewrite struct {
-	from   map[string]string   // where values that have moved stood
-	to     map[string][]string // where they stand
+	from   map[string]string   // former path of a moved value, by its new path
+	to     map[string][]string // new paths, by the former path
 	source any
 	root   *yamlnode.Node
 }
 
-// spot is a value of the document with its nodes; without a node nothing stood there.
+// spot is a value of the document with its nodes; node is nil if the document has no value there.
 type spot struct {
 	value     any
 	key, node *yamlnode.Node
 }
 
-// node of a value at a path, of which was is what stood in its place.
+// node returns the node of a value at a path; was is the former value in its place.
 func (r *rewrite) node(value any, path string, was spot) *yamlnode.Node {
 	if was.node != nil && reflect.DeepEqual(value, was.value) {
 		return was.node
@@ -111,8 +111,7 @@ func (r *rewrite) node(value any, path string, was spot) *yamlnode.Node {
 	return made
 }
 
-// mapping has the keys that stood there in their order. A new key stands where the first of what has moved into it stood, else at
-// the end.
+// mapping keeps existing keys in their order. A new key is placed where the first of the values that moved into it was, else at the end.
 func (r *rewrite) mapping(value map[string]any, path string, was spot) *yamlnode.Node {
 	made := &yamlnode.Node{Kind: yamlnode.MappingNode}
 	done, index := map[string]bool{}, indexOf(was.node)
@@ -152,12 +151,12 @@ func (r *rewrite) mapping(value map[string]any, path string, was spot) *yamlnode
 	return made
 }
 
-// into says whether something at or below a path stood at another one.
+// into reports whether something that was at the path stood has moved to a path or below it.
 func (r *rewrite) into(path, stood string) bool {
 	return slices.ContainsFunc(r.to[stood], func(to string) bool { return to == path || strings.HasPrefix(to, path+".") })
 }
 
-// indexOf the keys of an object in the content of its node. Of two equal keys the last one counts.
+// indexOf returns the positions of an object's keys in the content of its node. The last of two equal keys counts.
 func indexOf(node *yamlnode.Node) map[string]int {
 	if node == nil || node.Kind != yamlnode.MappingNode {
 		return nil
@@ -169,7 +168,7 @@ func indexOf(node *yamlnode.Node) map[string]int {
 	return index
 }
 
-// spotOf is what stood at a path: where it has moved from, else the same step of what was above it.
+// spotOf returns the former value for a path: that from which it moved, else the same step below the former parent.
 func (r *rewrite) spotOf(path string, above spot, step string) spot {
 	if from, ok := r.from[path]; ok {
 		at := spot{value: r.source, node: r.root}
@@ -193,7 +192,7 @@ func (r *rewrite) member(path string, above spot, key string, index map[string]i
 	return spot{}
 }
 
-// below is a member of an object, or an item of a list, with its nodes.
+// below returns a member of an object, or an item of a list, with its nodes.
 func below(above spot, step string) (found spot) {
 	if above.node == nil {
 		return spot{}
@@ -212,7 +211,7 @@ func below(above spot, step string) (found spot) {
 	return spot{}
 }
 
-// keyOf is what a key is in JSON.
+// keyOf returns a key as it is in JSON.
 func keyOf(key *yamlnode.Node) string {
 	if word := truth(key); word != "" {
 		return word
@@ -220,11 +219,11 @@ func keyOf(key *yamlnode.Node) string {
 	return key.Value
 }
 
-// maxNodes bounds what aliases may stand for.
+// maxNodes bounds the size of a tree whose aliases are expanded.
 const maxNodes = 1 << 20
 
-// expanded is a tree without anchors and aliases, in which what "<<" takes over is written out. Room counts the nodes that it may
-// still have, and is negative where that is not enough.
+// expanded returns a tree without anchors and aliases, in which merge keys ("<<") are written out. Room counts the nodes that may still
+// be added, and is negative if they were too few.
 func expanded(node *yamlnode.Node, room *int) *yamlnode.Node {
 	if *room--; *room < 0 {
 		return node
@@ -243,7 +242,7 @@ func expanded(node *yamlnode.Node, room *int) *yamlnode.Node {
 	return &copied
 }
 
-// taken are the keys and values that an object takes over, but for those that it has.
+// taken returns the keys and values that an object merges in, except those that it has itself.
 func taken(object, from *yamlnode.Node, room *int) (all []*yamlnode.Node) {
 	have := map[string]bool{}
 	for i := 0; i+1 < len(object.Content); i += 2 {
@@ -265,7 +264,7 @@ func taken(object, from *yamlnode.Node, room *int) (all []*yamlnode.Node) {
 	return all
 }
 
-// compact says whether the items of lists begin in the column of the list's key, as most write them.
+// compact reports whether the items of lists begin in the column of the list's key, the usual style.
 func compact(node *yamlnode.Node) bool {
 	for i, below := range node.Content {
 		if node.Kind == yamlnode.MappingNode && i%2 == 1 && below.Kind == yamlnode.SequenceNode && below.Style&yamlnode.FlowStyle == 0 && len(below.Content) > 0 {

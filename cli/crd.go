@@ -16,7 +16,7 @@ import (
 	"stoic/schema/crd/generate"
 )
 
-// newCRDCommand is for authors of operators: the definition of a resource, before any cluster sees it.
+// newCRDCommand is for users who write operators: it generates or checks a CRD before any cluster gets it.
 func newCRDCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crd",
@@ -34,7 +34,7 @@ cluster gets it. Neither needs a cluster.`,
 	return cmd
 }
 
-// refuseUnknown makes a misspelt command of a group an error: cobra does so for the root only.
+// refuseUnknown makes a misspelt subcommand an error: cobra does so only for the root.
 func refuseUnknown(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -138,7 +138,7 @@ func (f *generateFlags) run(cmd *cobra.Command, types string) error {
 	return nil
 }
 
-// generatedCRDs are the files that a package's types make, by name.
+// generatedCRDs returns the files generated from a package's types, by name.
 func generatedCRDs(cmd *cobra.Command, engine, folder, types string) (map[string][]byte, error) {
 	ctx := cmd.Context()
 	engine, err := checkout.Find(ctx, engine, folder)
@@ -156,7 +156,7 @@ func generatedCRDs(cmd *cobra.Command, engine, folder, types string) (map[string
 	return filesOf(crds, types)
 }
 
-// filesOf definitions are named by their plurals, and by their groups, too, where two groups have the same plural.
+// filesOf names the files of CRDs after their plurals, and after their groups, too, if two groups have the same plural.
 func filesOf(crds []*crdv1.CustomResourceDefinition, types string) (map[string][]byte, error) {
 	groups := map[string]int{}
 	for _, crd := range crds {
@@ -178,7 +178,7 @@ func filesOf(crds []*crdv1.CustomResourceDefinition, types string) (map[string][
 	return files, nil
 }
 
-// differencesOf says how a file differs from what would be written; nothing if it does not.
+// differencesOf returns how a file differs from what would be written; nothing if it does not.
 func differencesOf(path string, want []byte) ([]string, error) {
 	found, err := os.ReadFile(path)
 	switch {
@@ -199,7 +199,7 @@ func writeFile(path string, text []byte) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// failure is an error, or that the call was interrupted.
+// failure returns the error, or that the call was interrupted.
 func failure(cmd *cobra.Command, err error) error {
 	if cmd.Context().Err() != nil {
 		return errInterrupted

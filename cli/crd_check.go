@@ -83,7 +83,7 @@ read or the call was wrong, 130 it was interrupted.`,
 	return cmd
 }
 
-// check finds what is wrong with the call before anything is read.
+// check returns what is wrong with the call, before anything is read.
 func (f *crdCheckFlags) check() (err error) {
 	switch {
 	case printerOf(f.output) == nil:
@@ -99,7 +99,7 @@ func (f *crdCheckFlags) check() (err error) {
 	return err
 }
 
-// crdEntry is a definition in a file.
+// crdEntry is a CRD in a file.
 type crdEntry struct {
 	entry
 	crd   *crdv1.CustomResourceDefinition // nil if it is malformed
@@ -152,7 +152,7 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// read finds the definitions in all files, and continues after a file that it cannot read.
+// read finds the CRDs in all files, and continues after a file that it cannot read.
 func (f *crdCheckFlags) read(ctx context.Context, r *report, in io.Reader) (entries []*crdEntry, err error) {
 	unread := readSources(ctx, f.files, f.recursive, in, func(file string, doc document) {
 		r.each(file, doc, func(e entry) {
@@ -173,7 +173,7 @@ func (f *crdCheckFlags) read(ctx context.Context, r *report, in io.Reader) (entr
 	return entries, nil
 }
 
-// crdIn reads a definition, and says what is wrong with it as far as one file tells. Is: the object is meant to be one.
+// crdIn reads a CRD, and returns what is wrong with it as far as one file shows. Is reports whether the object is meant to be a CRD.
 func crdIn(raw any) (crd *crdv1.CustomResourceDefinition, found []schema.Problem, is bool) {
 	if list, ok := raw.([]any); ok && slices.ContainsFunc(list, isCRD) {
 		p := listed()
@@ -203,7 +203,7 @@ func crdIn(raw any) (crd *crdv1.CustomResourceDefinition, found []schema.Problem
 	return crd, slices.Concat(found, check.All(crd), check.Size(fields)), true
 }
 
-// isCRD: the value is meant to be a definition.
+// isCRD reports whether the value is meant to be a CRD.
 func isCRD(value any) bool {
 	fields, _ := value.(map[string]any)
 	return fields["kind"] == "CustomResourceDefinition"
@@ -216,7 +216,7 @@ func nameIn(raw any) name {
 	return name{Kind: "CustomResourceDefinition", Name: schema.Clean(of, 253)}
 }
 
-// readOld reads the former definitions, by name.
+// readOld reads the former CRDs, by name.
 func (f *crdCheckFlags) readOld(ctx context.Context) (map[string]*crdv1.CustomResourceDefinition, error) {
 	former := crdCheckFlags{files: f.against, recursive: f.recursive}
 	if len(f.against) == 0 {
@@ -244,7 +244,7 @@ func (f *crdCheckFlags) readOld(ctx context.Context) (map[string]*crdv1.CustomRe
 	return old, nil
 }
 
-// compare adds what the definitions change of former ones.
+// compare adds the problems of changes from the former CRDs.
 func (f *crdCheckFlags) compare(r *report, entries []*crdEntry, old map[string]*crdv1.CustomResourceDefinition) {
 	for _, e := range entries {
 		switch {
@@ -257,7 +257,7 @@ func (f *crdCheckFlags) compare(r *report, entries []*crdEntry, old map[string]*
 	}
 }
 
-// askServer adds what the code of the API server says of the definitions, and of the change of former ones.
+// askServer adds what the code of the API server reports about the CRDs, and about the changes from former ones.
 func (f *crdCheckFlags) askServer(ctx context.Context, entries []*crdEntry, old map[string]*crdv1.CustomResourceDefinition) error {
 	type question struct {
 		CRD *crdv1.CustomResourceDefinition `json:"crd"`

@@ -19,7 +19,7 @@ import (
 // foobarTypes is a package of types.
 var foobarTypes = filepath.Join("..", "examples", "operators", "foobar")
 
-// TestCRDGenerate: what is written is what the types say, until one of the two changes.
+// TestCRDGenerate: the file matches the types, until one of the two changes.
 func TestCRDGenerate(t *testing.T) {
 	t.Chdir(foobarTypes)
 	folder := filepath.Join(t.TempDir(), "new", "crd")
@@ -52,7 +52,7 @@ func TestCRDGenerate(t *testing.T) {
 	}
 }
 
-// TestCRDFiles: no definition takes the file of another one.
+// TestCRDFiles: no CRD overwrites the file of another one.
 func TestCRDFiles(t *testing.T) {
 	var crds []*crdv1.CustomResourceDefinition
 	for _, name := range [][2]string{{"foos", "a.example.com"}, {"foos", "b.example.com"}, {"bars", "a.example.com"}} {
@@ -81,7 +81,7 @@ func edit(t *testing.T, file, from, to string) {
 	write(t, file, bytes.Replace(text, []byte(from), []byte(to), 1))
 }
 
-// TestCRDGenerateOfNothing: a package that makes no definition is an error that says why.
+// TestCRDGenerateOfNothing: a package that makes no CRD is an error that says why.
 func TestCRDGenerateOfNothing(t *testing.T) {
 	engine, err := filepath.Abs("..")
 	if err != nil {
@@ -113,7 +113,7 @@ func TestCRDGenerateOfNothing(t *testing.T) {
 	}
 }
 
-// mixed holds a definition with problems, in a list, behind another object.
+// mixed holds a CRD with problems, in a list, after another object.
 const mixed = `kind: ConfigMap
 apiVersion: v1
 ---
@@ -150,7 +150,7 @@ items:
                   properties: {phase: {type: string}}
 `
 
-// TestCRDCheck: problems stand at their place, what is found without an API server and what its code says.
+// TestCRDCheck: problems are reported at their position, both those found without an API server and those that its code finds.
 func TestCRDCheck(t *testing.T) {
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -226,8 +226,8 @@ func TestCRDCheckForPrograms(t *testing.T) {
 	}
 }
 
-// TestCRDCheckOfOurs: no definition of this project has an error, also for the code of the API server, nor a rule that keeps the
-// status of an object that violates it from being written. Those of the examples have no warning but these.
+// TestCRDCheckOfOurs: no CRD of this project has an error, also according to the code of the API server. No rule blocks the status of an
+// object that violates it. CRDs of the examples have no warnings except those listed.
 func TestCRDCheckOfOurs(t *testing.T) {
 	examples, err := filepath.Glob("../examples/operators/*/deploy/crd")
 	if err != nil || len(examples) < 5 {
@@ -241,8 +241,8 @@ func TestCRDCheckOfOurs(t *testing.T) {
 	if r.Summary.Documents != 14 || r.Summary.Rejected != 0 || r.Summary.Errors != 0 {
 		t.Errorf("%+v\n%s", r.Summary, out)
 	}
-	// What OpenAPI cannot say: an immutable field, a number or a share that is not negative, two fields together. Only a value of another
-	// type cannot be evaluated; TestMyDeployment has the objects with one, and what their authors are told.
+	// OpenAPI cannot express these: an immutable field, a number or a percentage that is not negative, two fields together. Only a value
+	// of another type cannot be evaluated; TestMyDeployment has objects with such values, and what their users see.
 	const spec = "mydeployments.yaml StatusAtRisk spec.versions[0].schema.openAPIV3Schema.properties.spec."
 	justified := []string{spec + "properties.selector.x-kubernetes-validations[0]", spec + "properties.strategy.properties.maxSurge.x-kubernetes-validations[0]",
 		spec + "properties.strategy.properties.maxUnavailable.x-kubernetes-validations[0]", spec + "properties.strategy.x-kubernetes-validations[0]", spec + "x-kubernetes-validations[0]"}

@@ -1,7 +1,7 @@
 // Package cli answers one question: WHAT CAN I ASK OF IT?
 //
-// One file per subcommand. A command reads flags, wires what it needs and prints; what it does is done by the
-// other packages. Data goes to stdout, talk to stderr.
+// One file per subcommand. A command reads flags, connects what it needs and prints; the other packages do the work. Data is written to
+// stdout, messages to stderr.
 //
 //	exit code   meaning
 //	0           done; for validate: nothing wrong

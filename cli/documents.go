@@ -11,27 +11,26 @@ import (
 	"stoic/schema"
 )
 
-// document is one document of a file: its text, and the lines before it.
+// document is one document of a file: its text, and its position.
 type document struct {
 	text []byte
 	line int
-	// column is how many characters stand before the text on its first line.
+	// column is how many characters precede the text on its first line.
 	column int
-	// file is what Helm says that the document was made from; empty if no one says so.
+	// file is what Helm names as the source of the document; empty if unknown.
 	file string
-	// before is what stands between the document in front and this one, its line of dashes included, if there is a comment in it.
+	// before is the text between the previous document and this one, including its line of dashes, if it contains a comment.
 	before []byte
-	// after is what stands behind the last document, if there is a comment in it.
+	// after is the text behind the last document, if it contains a comment.
 	after []byte
 }
 
-// documents splits a file as kubectl does: JSON values one after the other, or YAML documents between lines that
-// begin with three dashes. Documents without content are left out.
+// documents splits a file as kubectl does: JSON values one after the other, or YAML documents between lines that begin with three dashes.
+// Documents without content are left out.
 //
-// With rendered set, the content is what a program printed. Helm puts a comment with the name of the template in
-// front of what it made from it: "# Source: chart/templates/job.yaml". It holds until the next one, and lines are
-// counted from the line after it. Only a comment in front of all content of a document is one: any other may be a
-// line of somebody's script.
+// With rendered set, the content is what a program printed. Helm puts a comment with the name of a template before what it renders from
+// it: "# Source: chart/templates/job.yaml". The comment applies until the next one, and lines are counted from the line after it. Only
+// comments before all content of a document count: any other may be a line of a user's script.
 func documents(content []byte, rendered bool) []document {
 	content = bytes.TrimPrefix(inUTF8(content), []byte("\uFEFF"))
 	if values, ok := jsonDocuments(content); ok {
@@ -48,7 +47,7 @@ func documents(content []byte, rendered bool) []document {
 	return s.found
 }
 
-// inUTF8 decodes UTF-16 with a byte order mark, as some shells write what is redirected into a file.
+// inUTF8 decodes UTF-16 with a byte order mark, which some shells write when output is redirected into a file.
 func inUTF8(content []byte) []byte {
 	var order binary.ByteOrder
 	switch {
@@ -83,7 +82,7 @@ type splitting struct {
 	comments []byte // documents that hold comments alone, since the last one with content
 }
 
-// add the next line of the file.
+// add adds the next line of the file.
 func (s *splitting) add(line []byte) {
 	s.line++
 	if rest, ok := bytes.CutPrefix(line, []byte("---")); ok && !hasContent(rest) {
@@ -115,10 +114,10 @@ func (s *splitting) flush() {
 	s.begun, s.skipped, s.naming = false, nil, nil
 }
 
-// hasComment: text without content is not only spaces and dashes.
+// hasComment reports whether text without content is more than spaces and dashes.
 func hasComment(text []byte) bool { return bytes.IndexByte(text, '#') >= 0 }
 
-// sourceIn is the name of the file in Helm's comment, or empty. Nothing says that Helm wrote it.
+// sourceIn returns the name of the file in Helm's comment, or empty. Nothing proves that Helm wrote it.
 func sourceIn(line []byte) string {
 	name, found := bytes.CutPrefix(line, []byte("# Source: "))
 	if !found {
@@ -155,7 +154,7 @@ func jsonDocuments(content []byte) (found []document, ok bool) {
 	return found, true
 }
 
-// position of a place in the document, in its file.
+// position returns the line and column in the file of a place in the document.
 func (d document) position(at place) (line, column int) {
 	if at.line == 1 {
 		at.column += d.column
@@ -163,7 +162,7 @@ func (d document) position(at place) (line, column int) {
 	return d.line + at.line, at.column
 }
 
-// hasContent: anything but spaces and comments.
+// hasContent reports whether the text contains anything but spaces and comments.
 func hasContent(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {

@@ -16,7 +16,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// example is one manifest and how it says that it ends.
+// example is one manifest, and the end that it states for itself.
 type example struct {
 	namespace, name string
 	expect          string
@@ -24,17 +24,17 @@ type example struct {
 	text            []byte
 }
 
-// key names it among all jobs.
+// key identifies the example among all jobs.
 func (e example) key() string { return e.kind.Name + "/" + e.namespace + "/" + e.name }
 
-// kindsOf are the kinds that some examples have.
+// kindsOf returns the kinds of some examples.
 func kindsOf(some []example) []*training.Kind {
 	return slices.DeleteFunc(kinds.All(), func(k *training.Kind) bool {
 		return !slices.ContainsFunc(some, func(e example) bool { return e.kind == k })
 	})
 }
 
-// plurals name all jobs, as kubectl get wants it.
+// plurals returns the names of all kinds of jobs, in the form that kubectl get takes.
 func plurals() string {
 	var names []string
 	for _, kind := range kinds.All() {
@@ -43,8 +43,8 @@ func plurals() string {
 	return strings.Join(names, ",")
 }
 
-// readExamples reads the built-in manifests that say how they end, or all those of a folder. The other built-in ones
-// show one mistake each, some of which an API server would refuse: too many for a demonstration.
+// readExamples reads the built-in manifests that state how they end, or all those of a folder. The other built-in ones show one mistake
+// each, some of which an API server would reject: too many for a demonstration.
 func readExamples(folder string) ([]example, error) {
 	files := examples.Files()
 	if folder != "" {
@@ -107,7 +107,7 @@ func readExample(text []byte) (example, error) {
 	return e, nil
 }
 
-// manifests joins the texts of the examples that are wrong, or of those that are right.
+// manifests joins the texts of the invalid examples, or of the valid ones.
 func manifests(jobs []example, wrong bool) []byte {
 	var texts [][]byte
 	for _, e := range jobs {

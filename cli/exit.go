@@ -2,16 +2,16 @@ package cli
 
 import "errors"
 
-// exitError ends the program with a code of its own. Without err it ends without a word: all has been said.
+// exitError ends the program with a specific code. Without err it prints nothing: everything was already reported.
 type exitError struct {
 	code int
 	err  error
 }
 
-// usageError says that a call cannot work as it was made.
+// usageError returns an error for a call that cannot work as it was made.
 func usageError(err error) error { return &exitError{code: 2, err: err} }
 
-// codeOf an error that ends a command that was called as it can be.
+// codeOf returns the exit code for an error of a command that was called correctly.
 func codeOf(err error) int {
 	var ended *exitError
 	if errors.As(err, &ended) {

@@ -64,7 +64,7 @@ Without an argument it lists the kinds and the codes. It needs no cluster.`,
 
 const apiVersionFlag = "api-version"
 
-// apiVersions of kinds, each once.
+// apiVersions returns those of the kinds, each once.
 func apiVersions(of []*training.Kind) (all []string) {
 	for _, kind := range of {
 		if !slices.Contains(all, kind.APIVersion()) {
@@ -92,11 +92,12 @@ func explain(args []string, version string, recursive bool) (string, error) {
 			return explainTopic(topic), nil
 		}
 	}
-	manuals, err := readManuals()
+	path := strings.TrimSuffix(args[0], ":")
+	manuals, err := readManuals(path, version)
 	if err != nil {
 		return "", err
 	}
-	at, err := lookUp(ofVersion(manuals, version), strings.TrimSuffix(args[0], ":"))
+	at, err := lookUp(manuals, path)
 	if err != nil {
 		return "", usageError(err)
 	}
@@ -149,13 +150,13 @@ func completeTopic(cmd *cobra.Command, args []string, begun string) (found []str
 		}
 		return found, directive
 	}
-	manuals, err := readManuals()
+	version, _ := cmd.Flags().GetString(apiVersionFlag)
+	manuals, err := readManuals(begun, version)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	version, _ := cmd.Flags().GetString(apiVersionFlag)
 	anywhere := false
-	for _, of := range byVersion(ofVersion(manuals, version)) {
+	for _, of := range byVersion(manuals) {
 		at, err := lookUpIn(of, begun[:end])
 		if err != nil {
 			continue

@@ -10,7 +10,7 @@ import (
 	"stoic/schema/crd/check"
 )
 
-// explainCode says what a code means, and shows it.
+// explainCode returns the meaning of a code, with an example.
 func explainCode(code schema.Code) (string, error) {
 	shown, err := examples.MistakeOf(string(code))
 	if err != nil {
@@ -27,7 +27,7 @@ func explainCode(code schema.Code) (string, error) {
 	return b.String(), nil
 }
 
-// explainTopic says what a code of a definition means.
+// explainTopic returns the meaning of a code about CRDs.
 func explainTopic(topic check.Topic) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CODE: %s\n", topic.Code)
@@ -48,7 +48,7 @@ func section(b *strings.Builder, heading, text string) {
 	}
 }
 
-// indented moves all lines but the first one.
+// indented indents all lines but the first.
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n    ") }
 
 // wrapped breaks a text into lines for a terminal of 80 columns, less the indentation.

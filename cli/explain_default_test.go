@@ -18,7 +18,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// others are values, in JSON, that are not the default: a field whose default is told has an effect.
+// others returns JSON values that differ from the default. They prove that a field with a stated default has an effect.
 func others() map[string]string {
 	return map[string]string{
 		"spec.runPolicy.cleanPodPolicy":                          `"All"`,
@@ -63,7 +63,7 @@ func others() map[string]string {
 	}
 }
 
-// converted is what becomes of a job of one replica type, with one field set to a value or, without one, left out.
+// converted returns the conversion of a job of one replica type, with one field set to a value or, without one, left out.
 func converted(t *testing.T, kind *training.Kind, rtype string, at []string, value string) *convert.Result {
 	t.Helper()
 	container, replicas := cmp.Or(kind.Container, "main"), ""
@@ -109,7 +109,7 @@ func converted(t *testing.T, kind *training.Kind, rtype string, at []string, val
 	return convert.Object(kind, &unstructured.Unstructured{Object: object})
 }
 
-// TestDefaults holds what is said of fields that are left out against what the converter does.
+// TestDefaults compares what is stated about omitted fields with what the converter does.
 func TestDefaults(t *testing.T) {
 	for _, kind := range kinds.Served() {
 		values := others()
@@ -186,10 +186,10 @@ func checkDefault(t *testing.T, kind *training.Kind, rtype string, at []string, 
 	}
 }
 
-// TestDefaultsOfAllFields: every field has a word on what happens without it, and there is no word on a field that
-// does not exist. Those of pods and of metrics are Kubernetes' own, but for those that are listed.
+// TestDefaultsOfAllFields: every field has a statement of what happens without it, and there is none about a field that does not exist.
+// Fields of pods and of metrics are Kubernetes' own, except those listed.
 func TestDefaultsOfAllFields(t *testing.T) {
-	manuals, err := readManuals()
+	manuals, err := readManuals("", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/yaml"
 
 	"stoic/deploy"
@@ -13,7 +14,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// manual is what is known of the fields of a kind: what the CRD says of them, and what the operator does without them.
+// manual is what is known of the fields of a kind: from the CRD, and what the operator does when they are omitted.
 type manual struct {
 	kind  *training.Kind
 	short []string // further names of the kind
@@ -34,16 +35,27 @@ type field struct {
 	Rules                []struct{ Message string } `json:"x-kubernetes-validations"`
 }
 
-func readManuals() ([]*manual, error) {
-	var all []*manual
-	for _, kind := range kinds.Served() {
-		m, err := readManual(kind)
-		if err != nil {
-			return nil, fmt.Errorf("read the built-in CRD of %s: %w", kind.Name, err)
+// readManuals reads those of an API version, or of all versions if it is empty. A path that begins with the name of a kind is about no other
+// kind: then the others are not read, as each takes tens of milliseconds.
+func readManuals(path, version string) ([]*manual, error) {
+	chosen := slices.DeleteFunc(slices.Clone(kinds.Served()), func(k *training.Kind) bool { return version != "" && k.APIVersion() != version })
+	if steps := stepsOf(path); len(steps) > 0 {
+		others := func(k *training.Kind) bool { return !(&manual{kind: k}).isCalled(steps[0]) }
+		if named := slices.DeleteFunc(slices.Clone(chosen), others); len(named) > 0 {
+			chosen = named
 		}
-		all = append(all, m)
 	}
-	return all, nil
+	all := make([]*manual, len(chosen))
+	var reading errgroup.Group
+	for i, kind := range chosen {
+		reading.Go(func() (err error) {
+			if all[i], err = readManual(kind); err != nil {
+				return fmt.Errorf("read the built-in CRD of %s: %w", kind.Name, err)
+			}
+			return nil
+		})
+	}
+	return all, reading.Wait()
 }
 
 func readManual(kind *training.Kind) (*manual, error) {
@@ -72,7 +84,7 @@ func readManual(kind *training.Kind) (*manual, error) {
 	return nil, fmt.Errorf("it has no version %s", kind.Version)
 }
 
-// metadata is the same in every kind, and a CRD may not describe it. These are the fields that an author writes.
+// metadata returns a description of metadata, which is the same in every kind. It has the fields that users write.
 func metadata() *field {
 	words := &field{Type: "object", AdditionalProperties: &field{Type: "string"}}
 	labels, annotations := *words, *words
@@ -85,13 +97,13 @@ func metadata() *field {
 	}}
 }
 
-// isCalled: TFJob, tfjob, tfjobs or a short name, in any case.
+// isCalled reports whether a word names the kind: TFJob, tfjob, tfjobs or a short name, in any case.
 func (m *manual) isCalled(word string) bool {
 	return slices.ContainsFunc(append([]string{m.kind.Name, m.kind.Singular, m.kind.Plural}, m.short...),
 		func(name string) bool { return strings.EqualFold(name, word) })
 }
 
-// fallback is what the operator does about the field, if that is on record.
+// fallback returns what the operator does without the field, if that is recorded.
 func (m *manual) fallback(path string) training.Default {
 	for _, d := range m.kind.Defaults() {
 		if d.Path == path {
@@ -101,7 +113,7 @@ func (m *manual) fallback(path string) training.Default {
 	return training.Default{}
 }
 
-// below is what has the fields: the items of a list, the values of a map, or the field itself.
+// below returns what has the fields: the items of a list, the values of a map, or the field itself.
 func (f *field) below() *field {
 	for {
 		switch {
@@ -117,7 +129,7 @@ func (f *field) below() *field {
 
 func (f *field) names() []string { return slices.Sorted(maps.Keys(f.Properties)) }
 
-// kind is the type as kubectl explain writes it.
+// kind returns the type as kubectl explain writes it.
 func (f *field) kind() string {
 	inner := func(f *field) string { return strings.Trim(f.kind(), "<>") }
 	switch {

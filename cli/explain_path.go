@@ -19,17 +19,12 @@ type topic struct {
 	shown    string // with those that were given
 	field    *field
 	required bool
-	element  bool                       // an item of a list or a value of a map: what is said of those as a whole does not hold for it
+	element  bool                       // an item of a list or a value of a map: statements about the whole do not apply to it
 	rtype    *training.KnownReplicaType // on the way here
 	kinds    string                     // that have it, if the path named none
 }
 
-// ofVersion are the manuals of an API version, of all if it is empty.
-func ofVersion(manuals []*manual, version string) []*manual {
-	return slices.DeleteFunc(slices.Clone(manuals), func(m *manual) bool { return version != "" && m.kind.APIVersion() != version })
-}
-
-// byVersion are the manuals of each API version, in the order in which the versions are first met.
+// byVersion groups the manuals by API version, in the order in which the versions first occur.
 func byVersion(manuals []*manual) (versions [][]*manual) {
 	for _, m := range manuals {
 		at := slices.IndexFunc(versions, func(of []*manual) bool { return of[0].kind.APIVersion() == m.kind.APIVersion() })
@@ -41,7 +36,7 @@ func byVersion(manuals []*manual) (versions [][]*manual) {
 	return versions
 }
 
-// versionFlag is what a command needs besides a path to mean a version that is not the first of its kind.
+// versionFlag returns the flag that a command needs besides a path, if the version is not the first of its kind.
 func versionFlag(kind *training.Kind) string {
 	if kind.Version == "v1" {
 		return ""
@@ -103,14 +98,14 @@ func lookUpIn(manuals []*manual, path string) (topic, error) {
 	return topic{}, notATopic(manuals, steps[0])
 }
 
-// alike: whatever is said of one is said of all.
+// alike reports whether the description of one applies to all.
 func alike(all []topic) bool {
 	return !slices.ContainsFunc(all[1:], func(t topic) bool {
 		return t.about(false) != all[0].about(false) || t.about(true) != all[0].about(true)
 	})
 }
 
-// notATopic: the first word is neither a code nor a kind nor a field.
+// notATopic returns the error for a first word that is neither a code nor a kind nor a field.
 func notATopic(manuals []*manual, word string) error {
 	var known []string
 	for _, code := range schema.Codes() {
@@ -127,7 +122,7 @@ func notATopic(manuals []*manual, word string) error {
 	return errors.New(text + "; `stoic explain` lists them")
 }
 
-// follow goes down from the object as a whole, as far as the path leads.
+// follow descends from the object as a whole, as far as the path leads.
 func (m *manual) follow(steps []string) (topic, error) {
 	at := topic{manual: m, field: m.root}
 	for _, step := range steps {
@@ -140,7 +135,7 @@ func (m *manual) follow(steps []string) (topic, error) {
 	return at, nil
 }
 
-// down takes one step: into a field, to a key of a map, or to an item of a list. Keys and indices may be left out.
+// down takes one step: into a field, to a key of a map, or to an item of a list. Keys and indices may be omitted.
 func (t topic) down(step string) (topic, bool) {
 	if index, is := strings.CutPrefix(step, "["); is && !strings.HasPrefix(step, `["`) {
 		if _, err := strconv.ParseUint(strings.TrimSuffix(index, "]"), 10, 32); t.field.Items == nil || err != nil && index != "]" {
@@ -180,7 +175,7 @@ func (t topic) down(step string) (topic, bool) {
 	return t.into(values, step), true
 }
 
-// into goes to what a list or a map holds, which is described there if it is not described itself.
+// into steps to the element of a list or map. The element has the description of the list or map if it has none of its own.
 func (t topic) into(held *field, step string) topic {
 	described := *held
 	described.Description = cmp.Or(held.Description, t.field.Description)
@@ -188,7 +183,7 @@ func (t topic) into(held *field, step string) topic {
 	return t
 }
 
-// keys are those that a map of fields can have: the replica types.
+// keys returns those that a map of fields can have: the replica types.
 func (t topic) keys() (names []string) {
 	if values := t.field.AdditionalProperties; values != nil && len(values.Properties) > 0 {
 		for _, rtype := range t.manual.kind.ReplicaTypes {
@@ -198,7 +193,7 @@ func (t topic) keys() (names []string) {
 	return names
 }
 
-// unknown says what the step could have been.
+// unknown returns an error that says what the step could have been.
 func (t topic) unknown(step string) error {
 	where := t.shown
 	if where == "" {
@@ -223,5 +218,5 @@ func (t topic) unknown(step string) error {
 	return fmt.Errorf("%s; `stoic explain %s` lists its fields", text, t.argument()+versionFlag(t.manual.kind))
 }
 
-// argument is what leads here.
+// argument returns what the user types to get here.
 func (t topic) argument() string { return strings.TrimSuffix(t.manual.kind.Singular+"."+t.shown, ".") }

@@ -11,12 +11,12 @@ import (
 	"stoic/schema"
 )
 
-// print says all of the field, in the manner of kubectl explain.
+// print returns everything about the field, in the format of kubectl explain.
 func (t topic) print(recursive bool) string {
 	return fmt.Sprintf("KIND:     %s\nVERSION:  %s\n", cmp.Or(t.kinds, t.manual.kind.Name), t.manual.kind.APIVersion()) + t.about(recursive)
 }
 
-// about is what is said of the field itself.
+// about returns the description of the field itself.
 func (t topic) about(recursive bool) string {
 	var b strings.Builder
 	if t.shown != "" {
@@ -50,7 +50,7 @@ func (t topic) about(recursive bool) string {
 	return b.String()
 }
 
-// children are the fields below, without keys and indices in their paths.
+// children returns the fields below, without keys and indices in their paths.
 func (t topic) children() (all []topic) {
 	for _, name := range t.field.below().names() {
 		if child, ok := t.down(name); ok {
@@ -84,7 +84,7 @@ func (t topic) tree(b *strings.Builder, indent string) {
 	}
 }
 
-// fallback is what happens without the field. The operator's word counts before that of the CRD.
+// fallback returns what happens without the field. The operator's statement takes precedence over that of the CRD.
 func (t topic) fallback() string {
 	if t.element {
 		return ""
@@ -103,7 +103,7 @@ func (t topic) fallback() string {
 	return value + d.Means
 }
 
-// enum lists the values; an empty one is the same as none.
+// enum lists the values; an empty list means no restriction.
 func (f *field) enum() (values []string) {
 	for _, v := range f.Enum {
 		values = append(values, readable(v))
@@ -111,7 +111,7 @@ func (f *field) enum() (values []string) {
 	return values
 }
 
-// span is the range of a number, of which a replica type may allow one only.
+// span returns the range of a number. A replica type may allow one value only.
 func (t topic) span() string {
 	if t.rtype != nil && t.rtype.Only != 0 && t.path == "spec."+t.manual.kind.ReplicaSpecsField+".replicas" {
 		return strconv.Itoa(int(t.rtype.Only)) + " only"
@@ -132,7 +132,7 @@ func (f *field) span() string {
 	return ""
 }
 
-// readable writes a value as an author would: plain words without quotes.
+// readable writes a value as a user would: plain words without quotes.
 func readable(v any) string {
 	text := string(schema.JSON(v))
 	if word, err := strconv.Unquote(text); err == nil && word != "" {

@@ -48,7 +48,7 @@ func TestExplainGolden(t *testing.T) {
 	}
 }
 
-// TestExplainSpellings: one field, however it is spelt.
+// TestExplainSpellings: all spellings of a path lead to the same field.
 func TestExplainSpellings(t *testing.T) {
 	const pods = "template.spec.containers"
 	want, _, _ := called("stoic", "explain", "tfjob.spec.tfReplicaSpecs."+pods+".image")
@@ -110,7 +110,7 @@ func TestExplainUnknown(t *testing.T) {
 	}
 }
 
-// TestExplainSeveralKinds: a path without a kind has to mean one field.
+// TestExplainSeveralKinds: a path without a kind must mean one field.
 func TestExplainSeveralKinds(t *testing.T) {
 	named := func(name string, fields ...string) *manual {
 		m := &manual{kind: &training.Kind{Name: name, Singular: strings.ToLower(name)}, root: &field{Properties: map[string]*field{"spec": {Properties: map[string]*field{}}}}}
@@ -135,7 +135,7 @@ func TestExplainSeveralKinds(t *testing.T) {
 	}
 }
 
-// TestExplainMessages: every path that a message names can be asked for, but where the message says that there is none.
+// TestExplainMessages: every path that a message names can be explained, unless the message says that it does not exist.
 func TestExplainMessages(t *testing.T) {
 	all, err := examples.Mistakes()
 	if err != nil {

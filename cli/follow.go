@@ -23,10 +23,10 @@ import (
 	"stoic/training/convert"
 )
 
-// rejected is how an example ends that is wrong.
+// rejected is the end of an invalid example.
 const rejected = "Rejected"
 
-// state is what has become of a job, in the words of the examples, and the sentence that goes with it.
+// state returns the state of a job, in the words of the examples, and its message.
 func state(status *training.Status) (word, sentence string) {
 	if len(status.Conditions) == 0 {
 		return "", ""
@@ -38,8 +38,8 @@ func state(status *training.Status) (word, sentence string) {
 	return string(last.Type), last.Message
 }
 
-// follow watches the examples until each has ended, one line a change, and returns how many ended otherwise than
-// they say.
+// follow watches the examples until each has ended, prints one line per change, and returns how many ended differently from what they
+// state.
 func (s *stage) follow(ctx context.Context, jobs []example) (wrong int, err error) {
 	s.talk.say("following %d jobs", len(jobs))
 	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, errTooSlow)
@@ -138,8 +138,8 @@ func (s *stage) note(head *training.Head, open map[string]example, seen map[stri
 	}
 }
 
-// report prints the jobs, the events of the rejected ones, what there is of other operators, and some metrics, each with the
-// command that shows it.
+// report prints the jobs, the events of the rejected ones, the objects of other operators, and some metrics, each with the command that
+// shows it.
 func (s *stage) report(ctx context.Context, jobs []example) error {
 	if err := s.awaitGuests(ctx); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (s *stage) showEvents(ctx context.Context, reason string) error {
 		"-o", "custom-columns=TYPE:.type,OBJECT:.involvedObject.name,MESSAGE:.message")
 }
 
-// untilReported waits until every malformed object, KIND/NAMESPACE/NAME, has its event: conditions come first, events follow.
+// untilReported waits until every malformed object, KIND/NAMESPACE/NAME, has its event: conditions are written first, events follow.
 func (s *stage) untilReported(ctx context.Context, keys []string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("the events did not come"))
 	defer cancel()

@@ -75,7 +75,7 @@ Exit code: 0 done, 1 it failed, 2 the call was wrong, 130 it was interrupted.`,
 	return cmd
 }
 
-// completeFields offers the types behind the colon of the last field.
+// completeFields offers the types after the colon of the last field.
 func completeFields(_ *cobra.Command, _ []string, begun string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 	colon := strings.LastIndexByte(begun, ':')
 	if colon < strings.LastIndexByte(begun, ',') || colon < 0 {
@@ -112,7 +112,7 @@ func (f *initFlags) run(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// vacant: the folder can be written; it is absent or empty, and in a folder that exists.
+// vacant returns an error unless the folder is absent or empty, and its parent exists.
 func vacant(folder string) error {
 	parent, err := os.Stat(filepath.Dir(filepath.Clean(folder)))
 	if err != nil || !parent.IsDir() {
@@ -133,8 +133,8 @@ func vacant(folder string) error {
 	return nil
 }
 
-// write makes the files in a folder beside the new one, which is renamed when all are there. Where the folder exists, which may be
-// the one that the user is in, they are made in a folder in it, and moved.
+// write makes the files in a temporary folder beside the new one, and renames it when they are complete. If the folder exists (the user
+// may be in it), the files are made in a folder within it, and moved.
 func (f *initFlags) write(cmd *cobra.Command) error {
 	folder, err := filepath.Abs(f.folder)
 	if err != nil {
@@ -179,7 +179,7 @@ func (f *initFlags) fill(cmd *cobra.Command, folder string) error {
 	return writeAll(filepath.Join(folder, "deploy", "crd"), crds)
 }
 
-// moveAll moves what is in one folder into another, or nothing of it. What is there already stays as it is.
+// moveAll moves everything from one folder into another, or nothing. It replaces no existing file.
 func moveAll(from, to string) (err error) {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -216,7 +216,7 @@ func writeAll(folder string, files map[string][]byte) error {
 	return nil
 }
 
-// report says what is there and what comes next. The lines behind a dollar sign can be typed.
+// report says what was written and what comes next. The lines after a dollar sign can be typed.
 func (f *initFlags) report() string {
 	o := f.operator
 	return fmt.Sprintf(`%s serves %s (%s.%s/%s). types.go says what one is, decide.go what is done for it.

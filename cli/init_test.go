@@ -36,8 +36,8 @@ func shell(t *testing.T, folder, line string) (out string) {
 	return string(text)
 }
 
-// TestInitOperator: what is written builds, passes its tests, and is what its own make verify asks for; make generate changes nothing.
-// Its make build, and the test on a control plane, are run by TestStarter of test/integration: the former compiles everything anew.
+// TestInitOperator: what is written builds, passes its tests and its own make verify; make generate changes nothing. TestStarter of
+// test/integration runs its make build, which compiles everything again, and the test on a control plane.
 func TestInitOperator(t *testing.T) {
 	for name, args := range map[string][]string{
 		"all types":  {"--group", "apps.example.com", "--kind", "FooBar", "--version", "v1", "--fields", "b:int,a:string,c:[]string,d:bool,e:[]int", "--module", "example.com/team/foobar"},
@@ -64,7 +64,7 @@ func TestInitOperator(t *testing.T) {
 	}
 }
 
-// filesIn a folder, by their names there.
+// filesIn returns the files in a folder, by their names there.
 func filesIn(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -83,7 +83,7 @@ func filesIn(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-// TestInitIsTidy: go.mod is as go mod tidy writes it, so that an author's first one changes nothing.
+// TestInitIsTidy: go.mod is as go mod tidy writes it, so that a user's first go mod tidy changes nothing.
 func TestInitIsTidy(t *testing.T) {
 	folder, _ := newOperator(t, "--group", "apps.example.com", "--kind", "Widget")
 	before, err := os.ReadFile(filepath.Join(folder, "go.mod"))
@@ -97,7 +97,7 @@ func TestInitIsTidy(t *testing.T) {
 	}
 }
 
-// TestInitPrints: the commands that are printed work as they stand there.
+// TestInitPrints: the printed commands work as they are.
 func TestInitPrints(t *testing.T) {
 	folder, out := newOperator(t, "--group", "apps.example.com", "--kind", "Widget")
 	var lines []string
@@ -117,7 +117,7 @@ func TestInitPrints(t *testing.T) {
 	}
 }
 
-// TestInitWritesAllOrNothing: what cannot be finished leaves nothing, and an empty folder is taken.
+// TestInitWritesAllOrNothing: a call that cannot finish leaves nothing.
 func TestInitWritesAllOrNothing(t *testing.T) {
 	engine, err := filepath.Abs("..")
 	if err != nil {
@@ -136,7 +136,7 @@ func TestInitWritesAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestInitIntoAnEmptyFolder: the folder stays the one that it was: a shell may stand in it, and links lead to it.
+// TestInitIntoAnEmptyFolder: the folder is not replaced: a shell may be in it, and links may lead to it.
 func TestInitIntoAnEmptyFolder(t *testing.T) {
 	engine, err := filepath.Abs("..")
 	if err != nil {
@@ -191,7 +191,7 @@ func TestInitIntoAnEmptyFolder(t *testing.T) {
 	}
 }
 
-// TestMoveAll: what cannot be moved whole is not moved.
+// TestMoveAll: if one file cannot be moved, none is.
 func TestMoveAll(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	for _, file := range []string{filepath.Join(from, "a", "x"), filepath.Join(from, "b"), filepath.Join(to, "b")} {
@@ -205,7 +205,7 @@ func TestMoveAll(t *testing.T) {
 	}
 }
 
-// TestInitCompletes: the types of fields, and versions.
+// TestInitCompletes: completion offers the types of fields, and versions.
 func TestInitCompletes(t *testing.T) {
 	for begun, want := range map[string]string{"--fields a:": "a:string\n", "--fields a:int,b:": "a:int,b:[]string\n", "--version v": "v1alpha1\n", "--gro": "--group\t"} {
 		out, _, code := called(append([]string{"stoic", "__complete", "init", "operator"}, strings.Fields(begun)...)...)

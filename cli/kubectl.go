@@ -14,7 +14,7 @@ import (
 	"stoic/cli/cluster"
 )
 
-// kubectl runs kubectl on one cluster, so that what is shown is what a user would see.
+// kubectl runs kubectl on one cluster, so that the output is what a user would see.
 type kubectl struct{ kubeconfig string }
 
 // output returns what kubectl prints to stdout.
@@ -28,7 +28,7 @@ func (k kubectl) feed(ctx context.Context, manifest []byte, args ...string) erro
 	return err
 }
 
-// show prints the command and what it prints.
+// show prints the command and its output.
 func (k kubectl) show(ctx context.Context, out io.Writer, args ...string) error {
 	text, err := k.run(ctx, nil, args...)
 	if err != nil {
@@ -55,7 +55,7 @@ func (k kubectl) run(ctx context.Context, in []byte, args ...string) (string, er
 	return out.String(), nil
 }
 
-// progress prints one line a step, with the seconds since the start.
+// progress prints one line per step, with the seconds since the start.
 type progress struct {
 	mu    sync.Mutex
 	out   io.Writer

@@ -14,10 +14,10 @@ import (
 	"stoic/training/kinds"
 )
 
-// stageManifests a demonstration, in the order in which they are installed.
+// stageManifests are the manifests of a demonstration, in the order in which they are installed.
 type stageManifests struct{ wrong, crds, others, right []byte }
 
-// add those of a guest.
+// add adds those of a guest.
 func (m *stageManifests) add(g guest) error {
 	for _, one := range []struct {
 		into  *[]byte
@@ -39,8 +39,8 @@ func (m *stageManifests) add(g guest) error {
 	return nil
 }
 
-// deployed returns the CRDs and, apart from them, all that the operator needs besides its Deployment: here it runs
-// as a part of this process, not as a simulated pod.
+// deployed returns the CRDs and, separately, everything that the operator needs besides its Deployment: here it runs as a part of this
+// process, not as a simulated pod.
 func deployed() (crds, others []byte, err error) {
 	err = fs.WalkDir(deploy.Files(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasPrefix(path, "controller/") {
@@ -68,7 +68,7 @@ func deployed() (crds, others []byte, err error) {
 	return crds, append(append(namespace, "\n---\n"...), others...), nil
 }
 
-// writeOlderCRDs writes our CRDs with their schemas opened: spec and status may hold anything.
+// writeOlderCRDs writes our CRDs with open schemas: spec and status may hold anything.
 func writeOlderCRDs(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make a folder for the older CRDs: %w", err)
@@ -96,7 +96,7 @@ func writeOlderCRD(folder, plural string, text []byte) error {
 	return nil
 }
 
-// openCRD takes the schema away, and the scale subresource: with that an API server looks at the replicas.
+// openCRD removes the schema, and the scale subresource, for which an API server checks the replicas.
 func openCRD(text []byte) ([]byte, error) {
 	var crd map[string]any
 	if err := yaml.Unmarshal(text, &crd); err != nil {

@@ -67,7 +67,7 @@ interrupted.`,
 	return cmd
 }
 
-// definitionOf a kind of ours, however it is spelt, or of another one, which has a dot in its name.
+// definitionOf returns the CRD's name for one of our kinds, however it is spelt. Any other name must have a dot, and is returned.
 func definitionOf(name string) (crd string, err error) {
 	var known []string
 	for _, kind := range kinds.All() {
@@ -111,7 +111,7 @@ func (f *migrateFlags) run(ctx context.Context, name string, out, errOut io.Writ
 	return err
 }
 
-// outcome says how far it has come.
+// outcome returns the summary of a migration.
 func (f *migrateFlags) outcome(crd string, r migration.Result) string {
 	if r.Nothing {
 		return fmt.Sprintf("nothing to do: status.storedVersions of %s is [%s]\n", crd, r.Version)

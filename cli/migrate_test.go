@@ -9,7 +9,7 @@ import (
 	"stoic/controller/migration"
 )
 
-// TestMigrateCalls: what does not come as far as a cluster. See test/integration for what does.
+// TestMigrateCalls: calls that fail before they reach a cluster. See test/integration for the others.
 func TestMigrateCalls(t *testing.T) {
 	missing := outside(t)
 	t.Setenv("HOME", t.TempDir())

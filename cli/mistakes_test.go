@@ -12,15 +12,15 @@ import (
 	"stoic/schema"
 )
 
-// unreported are the codes of which `stoic validate` says nothing, and why.
+// unreported returns the codes that `stoic validate` never reports, and why.
 func unreported() map[schema.Code]string {
 	return map[schema.Code]string{
 		schema.Immutable: "a manifest does not say what its job was before: the API server compares the two, and refuses the change",
 	}
 }
 
-// TestMistakesGolden: what the command says of every manifest in examples/rejected stands beside it, word for word.
-// `go test ./cli -update` writes it.
+// TestMistakesGolden: the output for every manifest in examples/rejected is in a file beside it, word for word. `go test ./cli -update`
+// writes it.
 func TestMistakesGolden(t *testing.T) {
 	folder := filepath.Join("..", "examples", "rejected")
 	t.Chdir(folder)
@@ -43,11 +43,11 @@ func TestMistakesGolden(t *testing.T) {
 	}
 }
 
-// reportedLine is one line of what validate says: its severity and its code.
+// reportedLine matches one line of validate's output: its severity and its code.
 var reportedLine = regexp.MustCompile(`(?m): (error|warning): .* \[(\w+)\]$`)
 
-// TestMistakesShowEveryCode: the first line of a manifest names the codes that it gets, no more and no less; every code
-// is shown; and each is as bad as it says of itself.
+// TestMistakesShowEveryCode: the first line of a manifest names exactly the codes that it gets. Every code is shown, with its documented
+// severity.
 func TestMistakesShowEveryCode(t *testing.T) {
 	all, err := examples.Mistakes()
 	if err != nil {

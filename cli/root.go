@@ -19,12 +19,12 @@ import (
 	"stoic/schema"
 )
 
-// Main runs the program and returns its exit code. Args[0] decides what the program is called: as manager (the
-// name in the image that this operator replaces) it is the controller command.
+// Main runs the program and returns its exit code. Args[0] decides the name of the program: as manager (the name in the image that this
+// operator replaces) it is the controller command.
 func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
 
 	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	if name == "manager" {
@@ -64,7 +64,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	return code
 }
 
-// printable is a text without control characters other than tabs and the ends of lines: the name of a file can have any.
+// printable replaces control characters in a text, except tabs and line ends: a file name can contain any of them.
 func printable(text string) string {
 	const most = 16 << 10 // bytes of a line, up to a tab
 	lines := strings.Split(text, "\n")
@@ -78,7 +78,7 @@ func printable(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// doubleDashed writes -leader-elect as --leader-elect: manager took both.
+// doubleDashed writes -leader-elect as --leader-elect: manager accepted both.
 func doubleDashed(args []string) []string {
 	written := slices.Clone(args)
 	for i, a := range written {
@@ -89,7 +89,7 @@ func doubleDashed(args []string) []string {
 	return written
 }
 
-// Commands returns the tree of all commands, to be looked at and not to be run.
+// Commands returns the tree of all commands, for inspection only: they must not be run.
 func Commands() *cobra.Command { return newRoot("stoic", io.Discard, func() {}) }
 
 func newRoot(name string, out io.Writer, began func()) *cobra.Command {
@@ -123,7 +123,7 @@ A malformed object is told what is wrong with it, and disturbs nobody else.`,
 	return root
 }
 
-// asPlugin writes in the examples of a command, and of those below, what a user of the plugin types.
+// asPlugin rewrites the examples of a command, and of those below it, to what a user of the plugin types.
 func asPlugin(c *cobra.Command) {
 	c.Example = strings.ReplaceAll(c.Example, "stoic ", "kubectl stoic ")
 	c.Long = asCalled(c.Root(), c.Long)
@@ -132,7 +132,7 @@ func asPlugin(c *cobra.Command) {
 	}
 }
 
-// asCalled writes the commands in a text as they are called here.
+// asCalled rewrites the commands in a text to the form in which they are called here.
 func asCalled(root *cobra.Command, text string) string {
 	if root.CommandPath() == root.Name() {
 		return text
@@ -143,7 +143,7 @@ func asCalled(root *cobra.Command, text string) string {
 	return text
 }
 
-// written keeps the first error of what is written: cobra drops those of help.
+// written keeps the first write error: cobra drops those of help.
 type written struct {
 	to    io.Writer
 	mu    sync.Mutex
@@ -167,7 +167,7 @@ func (w *written) err() error {
 	return nil
 }
 
-// newHelpCommand: cobra's own does not fail on a command that does not exist.
+// newHelpCommand returns a help command that fails on unknown commands, which cobra's own does not.
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
@@ -176,7 +176,7 @@ func newHelpCommand() *cobra.Command {
 		ValidArgsFunction: completeCommands,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
-			if err == nil && len(rest) > 0 { // cobra refuses what is unknown below the root alone
+			if err == nil && len(rest) > 0 { // cobra itself rejects unknown commands only at the root
 				about.SuggestionsMinimumDistance = 2
 				return refuseUnknown(about, rest)
 			}
@@ -189,8 +189,8 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
-// refuseOtherShells makes a misspelt shell an error: cobra prints help with exit code 0, which ends up in the file
-// that the completion was to be written to.
+// refuseOtherShells makes a misspelt shell an error: cobra prints help with exit code 0, which would be written to the file meant for the
+// completion.
 func refuseOtherShells(completion *cobra.Command) {
 	completion.Args = cobra.ArbitraryArgs
 	completion.RunE = func(cmd *cobra.Command, args []string) error {

@@ -23,7 +23,7 @@ func called(args ...string) (out, errOut string, code int) {
 	return stdout.String(), stderr.String(), code
 }
 
-// outside takes away what the environment would say of an API server, and says where a file is that does not exist.
+// outside clears the environment variables that name an API server, and returns the path of a file that does not exist.
 func outside(t *testing.T) (missing string) {
 	t.Helper()
 	for _, name := range []string{"KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "KUBEFLOW_NAMESPACE", "MY_POD_NAMESPACE", "MY_POD_NAME"} {
@@ -32,7 +32,7 @@ func outside(t *testing.T) (missing string) {
 	return filepath.Join(t.TempDir(), "missing")
 }
 
-// TestCalls: what each call ends with, and the words that its user needs.
+// TestCalls: the exit code of each call, and the words that its user needs.
 func TestCalls(t *testing.T) {
 	missing := outside(t)
 	for _, test := range []struct {
@@ -184,7 +184,7 @@ func TestHelpGolden(t *testing.T) {
 	}
 }
 
-// visibleCommands are the commands below one, and those below these, but for the shells of completion.
+// visibleCommands returns the commands below one, recursively, except the shells of completion.
 func visibleCommands(root *cobra.Command) (paths []string) {
 	for _, c := range root.Commands() {
 		if c.IsAvailableCommand() {
@@ -197,7 +197,7 @@ func visibleCommands(root *cobra.Command) (paths []string) {
 	return paths
 }
 
-// TestEveryCommandHelps: each says in one line what it does and shows how it is called.
+// TestEveryCommandHelps: each command says in one line what it does, and shows how it is called.
 func TestEveryCommandHelps(t *testing.T) {
 	groups := []*cobra.Command{}
 	for _, c := range Commands().Commands() {
@@ -215,7 +215,7 @@ func TestEveryCommandHelps(t *testing.T) {
 	}
 }
 
-// TestPluginOfKubectl: what a user of the plugin reads is what they can type.
+// TestPluginOfKubectl: a user of the plugin reads commands that can be typed.
 func TestPluginOfKubectl(t *testing.T) {
 	out, _, _ := called("/usr/local/bin/kubectl-stoic", "version", "--help")
 	if !strings.Contains(out, "Usage:\n  kubectl stoic version [flags]") {

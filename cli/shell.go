@@ -2,7 +2,7 @@ package cli
 
 import "strings"
 
-// quoted is a word as a shell of Unix has to be given it.
+// quoted returns a word as a Unix shell must receive it.
 func quoted(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_"
 	if word != "" && strings.Trim(word, plain) == "" {
@@ -11,7 +11,7 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// commandLine is what a user can type to run a program.
+// commandLine returns what a user can type to run a program.
 func commandLine(words ...string) string {
 	quotedWords := make([]string, len(words))
 	for i, word := range words {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestQuoted: a shell reads the word, and what needs no quotes has none.
+// TestQuoted: a shell reads the same word, and a word that needs no quotes has none.
 func TestQuoted(t *testing.T) {
 	for word, want := range map[string]string{
 		"plain": "plain", "/a/b-c_d.yaml": "/a/b-c_d.yaml", "custom-columns=A:.a,B:.b": "custom-columns=A:.a,B:.b", "": "''", "with space": "'with space'", "it's": `'it'\''s'`,
@@ -27,7 +27,7 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-// TestShownCommands can be typed.
+// TestShownCommands: the commands that are shown can be typed.
 func TestShownCommands(t *testing.T) {
 	bin := t.TempDir()
 	write(t, filepath.Join(bin, "kubectl"), []byte("#!/bin/sh\necho shown\n"))

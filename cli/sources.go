@@ -20,16 +20,16 @@ type source struct {
 	stdin bool
 }
 
-// standardInput is the name of what has none.
+// standardInput is the name of standard input in messages.
 const standardInput = "<stdin>"
 
-// registerFiles is for commands that read what sourcesOf finds.
+// registerFiles adds the flags of commands that read what sourcesOf finds.
 func registerFiles(flags *pflag.FlagSet, files *[]string, recursive *bool) {
 	flags.StringSliceVarP(files, "filename", "f", nil, "a file, a folder, or - for standard input; may be given more than once")
 	flags.BoolVarP(recursive, "recursive", "R", false, "also look into the folders of a folder; symbolic links to folders in it are not followed")
 }
 
-// sourcesOf finds the files behind arguments: a folder stands for the manifests in it, in order of name.
+// sourcesOf finds the files for the arguments: a folder means the manifests in it, in order of name.
 func sourcesOf(ctx context.Context, arguments []string, recursive bool) (sources []source, unreadable []error) {
 	for _, argument := range arguments {
 		if argument == "-" {
@@ -53,8 +53,8 @@ func sourcesOf(ctx context.Context, arguments []string, recursive bool) (sources
 	return sources, unreadable
 }
 
-// manifestsIn lists what a folder holds. A folder below that cannot be read does not hide the others. The folder itself may be a
-// symbolic link. Links to folders below it are not followed, as they may lead round in a circle.
+// manifestsIn lists the manifests in a folder. An unreadable subfolder does not hide the others. The folder itself may be a symbolic
+// link. Links to folders below it are not followed, as they may form a cycle.
 func manifestsIn(ctx context.Context, folder string, recursive bool) (found []source, unreadable []error) {
 	root, err := filepath.EvalSymlinks(folder)
 	if err != nil {
@@ -85,7 +85,7 @@ func isManifest(path string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path))
 }
 
-// leadsToFolder: the entry is a symbolic link to a folder. One to what does not exist is an error when it is read.
+// leadsToFolder reports whether the entry is a symbolic link to a folder. A broken link is an error when it is read.
 func leadsToFolder(path string, entry fs.DirEntry) bool {
 	if entry.Type()&fs.ModeSymlink == 0 {
 		return false
@@ -94,7 +94,7 @@ func leadsToFolder(path string, entry fs.DirEntry) bool {
 	return err == nil && info.IsDir()
 }
 
-// read all of the source, unless a signal comes before. Opening a named pipe waits for who writes to it.
+// read reads the whole source, unless a signal comes first. Opening a named pipe blocks until it has a writer.
 func (s source) read(ctx context.Context, in io.Reader) ([]byte, error) {
 	return await(ctx, func() ([]byte, error) {
 		if s.stdin {
@@ -104,7 +104,7 @@ func (s source) read(ctx context.Context, in io.Reader) ([]byte, error) {
 	})
 }
 
-// each calls see for each document in the content of the source, with the name of the file that it was made from.
+// each calls see for each document in the content of the source, with the name of the file that the document was made from.
 func (s source) each(ctx context.Context, content []byte, see func(file string, doc document)) error {
 	all := documents(content, s.stdin)
 	if len(all) == 0 && s.stdin {
@@ -119,9 +119,9 @@ func (s source) each(ctx context.Context, content []byte, see func(file string, 
 	return nil
 }
 
-// readSources calls see for each document of each file behind arguments, and continues after a file that it cannot read: it returns
-// those together when all are read. Standard input must hold a document: an empty one is what a program leaves that failed before the
-// pipe. A signal ends it at once.
+// readSources calls see for each document of each file named by the arguments. It continues after a file that it cannot read, and returns
+// those errors joined at the end. Standard input must hold a document: it is empty if the program before the pipe failed. A signal ends
+// the call immediately.
 func readSources(ctx context.Context, arguments []string, recursive bool, in io.Reader, see func(file string, doc document)) error {
 	sources, unreadable := sourcesOf(ctx, arguments, recursive)
 	for _, s := range sources {

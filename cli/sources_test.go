@@ -32,7 +32,7 @@ const (
 	jsonJob   = `{"apiVersion":"kubeflow.org/v1","kind":"TFJob","spec":3}`
 )
 
-// inUTF16 is a text as a shell of Windows redirects it into a file.
+// inUTF16 returns a text as a Windows shell redirects it into a file.
 func inUTF16(text string, least bool) string {
 	var b bytes.Buffer
 	for _, unit := range append([]uint16{0xfeff}, utf16.Encode([]rune(text))...) {
@@ -45,8 +45,7 @@ func inUTF16(text string, least bool) string {
 	return b.String()
 }
 
-// TestNothingIsPassedOver: what follows the first document of a file is checked, or the file is refused, by each command that reads
-// documents.
+// TestNothingIsPassedOver: each command that reads documents checks what follows the first document of a file, or rejects the file.
 func TestNothingIsPassedOver(t *testing.T) {
 	const further = "error: found a further document, must begin after a line --- [InvalidValue]\n"
 	for name, test := range map[string]struct{ text, want string }{
@@ -85,7 +84,7 @@ func TestNothingIsPassedOver(t *testing.T) {
 	}
 }
 
-// TestListsOfOthers: a list is an error where what is in it would be checked, and of another kind where it would not.
+// TestListsOfOthers: a list is an error if its objects would be checked, and counts as another kind otherwise.
 func TestListsOfOthers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "patch.json", []byte(`[{"op": "add", "path": "/spec", "value": 3}]`))
@@ -111,7 +110,7 @@ func TestListsOfOthers(t *testing.T) {
 	}
 }
 
-// TestOneDocument: what ends a document, and comments behind it, are no further one.
+// TestOneDocument: the end marker of a document, and comments after it, are no further document.
 func TestOneDocument(t *testing.T) {
 	for _, text := range []string{otherKind + "...\n", otherKind + "...\n# c\n---\n", `{"kind":"ConfigMap"}` + "\n\n", "kind: ConfigMap\r\n...\r\n",
 		"--- {kind: ConfigMap}\n", `{"kind":"ConfigMap"} # c`, "{kind: ConfigMap}\n# c\n"} {
@@ -123,7 +122,7 @@ func TestOneDocument(t *testing.T) {
 	}
 }
 
-// TestColumnsOfJSON count characters, as those of YAML do.
+// TestColumnsOfJSON: columns count characters, as those of YAML do.
 func TestColumnsOfJSON(t *testing.T) {
 	var r report
 	r.source("x", []byte(`{"kind":"é"} {"kind":"é"} `+jsonJob+"\n"+`{"kind":"日本"} `+jsonJob))
@@ -138,7 +137,7 @@ func TestColumnsOfJSON(t *testing.T) {
 	}
 }
 
-// TestFolders: which files stand behind the name of a folder.
+// TestFolders: which files the name of a folder means.
 func TestFolders(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, file := range []string{"real/a.yaml", "real/below/b.json", "real/note.txt", "elsewhere/c.yml", "empty/note.txt"} {
@@ -178,7 +177,7 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestEmptyInput: a program that fails before a pipe leaves nothing in it. An empty file is one of no documents.
+// TestEmptyInput: standard input without a document is an error: the program before the pipe has failed. An empty file is valid.
 func TestEmptyInput(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "empty.yaml", []byte("# nothing\n---\n"))
@@ -195,7 +194,7 @@ func TestEmptyInput(t *testing.T) {
 	}
 }
 
-// TestInterruptedBetweenDocuments: what is read after a signal is not looked at, and the call does not end as if all had been.
+// TestInterruptedBetweenDocuments: after a signal no further document is processed, and the call does not end as if all had been.
 func TestInterruptedBetweenDocuments(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"a.yaml", "b.yaml"} {
@@ -215,7 +214,7 @@ func TestInterruptedBetweenDocuments(t *testing.T) {
 	}
 }
 
-// TestInterruptedWhileItReadsFiles: a signal ends a command that waits for what another program writes into a named pipe.
+// TestInterruptedWhileItReadsFiles: a signal ends a command that waits for another program to write into a named pipe.
 func TestInterruptedWhileItReadsFiles(t *testing.T) {
 	if os.Getenv(alone) == "" {
 		inItsOwnProcess(t)
@@ -246,7 +245,7 @@ func TestInterruptedWhileItReadsFiles(t *testing.T) {
 	}
 }
 
-// TestAwait: what does not end is not waited for, and nothing begins after the end.
+// TestAwait: await does not wait for what does not end, and starts nothing after the end.
 func TestAwait(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	if got, err := await(ctx, func() (int, error) { return 3, io.EOF }); got != 3 || err != io.EOF {

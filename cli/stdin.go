@@ -9,7 +9,7 @@ import (
 // errInterrupted: a signal came before the call was done.
 var errInterrupted = errors.New("interrupted")
 
-// await returns what do returns, or errInterrupted if the context ends before. Then do continues, and what it returns is lost.
+// await returns what do returns, or errInterrupted if the context ends first. In that case do continues, and its result is lost.
 func await[T any](ctx context.Context, do func() (T, error)) (value T, err error) {
 	if ctx.Err() != nil {
 		return value, errInterrupted
@@ -31,13 +31,13 @@ func await[T any](ctx context.Context, do func() (T, error)) (value T, err error
 	}
 }
 
-// interruptible is a reader, such as standard input, that a signal ends a call's waiting for. What is read after that is lost.
+// interruptible is a reader, such as standard input, whose blocked Read ends with a signal. Data that arrives later is lost.
 type interruptible struct {
 	ctx  context.Context
 	from io.Reader
 }
 
-// Read in a buffer of its own: the read that is under way continues after the signal.
+// Read reads into a buffer of its own: the read that is in progress continues after the signal.
 func (r *interruptible) Read(p []byte) (int, error) {
 	size := len(p)
 	type part struct { // bytes can come together with an error

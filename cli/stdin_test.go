@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestInterruptedWhileItReads: a signal ends a command that waits for standard input, at once.
+// TestInterruptedWhileItReads: a signal immediately ends a command that waits for standard input.
 func TestInterruptedWhileItReads(t *testing.T) {
 	if os.Getenv(alone) == "" {
 		inItsOwnProcess(t)
@@ -41,7 +41,7 @@ func TestInterruptedWhileItReads(t *testing.T) {
 	}
 }
 
-// interrupt a command that runs in this process, and await its end.
+// interrupt interrupts a command that runs in this process, and waits for its end.
 func interrupt(t *testing.T, name string, ended <-chan int, out, talk *bytes.Buffer) {
 	t.Helper()
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
@@ -57,7 +57,7 @@ func interrupt(t *testing.T, name string, ended <-chan int, out, talk *bytes.Buf
 	}
 }
 
-// waited says when it is read.
+// waited is a reader that reports when it is read.
 type waited struct {
 	io.Reader
 	reading chan<- struct{}
@@ -71,7 +71,7 @@ func (w waited) Read(p []byte) (int, error) {
 	return w.Reader.Read(p)
 }
 
-// TestManyValuesOnOneLine: time and memory grow with the text, and lines and columns are those of the file.
+// TestManyValuesOnOneLine: time and memory grow linearly with the text, and lines and columns are those of the file.
 func TestManyValuesOnOneLine(t *testing.T) {
 	const many = 200_000 // which took 400 GB
 	began := time.Now()
@@ -90,7 +90,7 @@ func TestManyValuesOnOneLine(t *testing.T) {
 	}
 }
 
-// TestUnchangedDocuments are printed to the byte: the ends of lines may be part of a value.
+// TestUnchangedDocuments: unchanged documents are printed to the byte: line ends may be part of a value.
 func TestUnchangedDocuments(t *testing.T) {
 	unchanged := func(end string) string {
 		return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  text: |+\n    x" + end
@@ -107,7 +107,7 @@ func TestUnchangedDocuments(t *testing.T) {
 	}
 }
 
-// TestFileNames: what is in them does not reach a terminal.
+// TestFileNames: control characters in file names do not reach a terminal.
 func TestFileNames(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a\x1b[2Jb\u009b.yaml")
 	for _, command := range []string{"validate", "convert"} {

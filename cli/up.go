@@ -102,8 +102,8 @@ type stage struct {
 	failure error
 }
 
-// up runs the demonstration. The order matters: the wrong examples are stored while the CRD still lets anything
-// in, as objects of an older cluster are; then the CRDs are brought up to date and the operator starts beside them.
+// up runs the demonstration. The order matters: the invalid examples are stored while the CRDs still accept anything, like objects of an
+// older cluster. Then the CRDs are updated, and the operator starts with these objects present.
 func up(ctx context.Context, o upOptions, out, errOut io.Writer) (err error) {
 	if err := o.check(); err != nil {
 		return err
@@ -152,7 +152,7 @@ func up(ctx context.Context, o upOptions, out, errOut io.Writer) (err error) {
 	return s.stay(ctx)
 }
 
-// startCluster starts a control plane with CRDs as an older cluster may have them.
+// startCluster starts a control plane with CRDs that an older cluster may have.
 func (s *stage) startCluster(ctx context.Context, progress io.Writer) (err error) {
 	crds, err := os.MkdirTemp("", "stoic-up-")
 	if err != nil {
@@ -177,8 +177,7 @@ func (s *stage) startCluster(ctx context.Context, progress io.Writer) (err error
 	return err
 }
 
-// install stores the wrong examples, brings the CRDs up to date, installs what the operators need and submits the
-// right examples.
+// install stores the invalid examples, updates the CRDs, installs what the operators need and submits the valid examples.
 func (s *stage) install(ctx context.Context, jobs []example) error {
 	crds, others, err := deployed()
 	if err != nil {
@@ -205,7 +204,7 @@ func (s *stage) install(ctx context.Context, jobs []example) error {
 	return s.kubectl.feed(ctx, texts.right, "apply", "-f", "-")
 }
 
-// stay tells how to use the cluster and waits until it is interrupted.
+// stay prints how to use the cluster, and waits until it is interrupted.
 func (s *stage) stay(ctx context.Context) error {
 	fmt.Fprintf(s.out, "\nThe cluster stays up until you press Ctrl-C. To use it from another terminal:\n\n"+
 		"  export KUBECONFIG=%s\n"+

@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// redefine replaces definitions of custom resources by those of a manifest, at the server at which they are made. With --crs=aggregated
-// that one has nothing else, and kubectl talks to no such server.
+// redefine replaces CRDs by those of a manifest, at the server at which they are defined. With --crs=aggregated that server serves
+// nothing else, and kubectl cannot use such a server.
 func redefine(ctx context.Context, kubeconfig string, manifest []byte) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"stoic/schema"
 )
 
-// guest is an operator of examples/operators that up runs beside that of jobs.
+// guest is an operator of examples/operators that up runs beside the operator of jobs.
 type guest struct {
 	folder  string // in examples/operators
 	name    string // of the operator, and of its kubeconfig
@@ -34,7 +34,7 @@ func guests() []guest {
 
 func (g guest) resource() schema.Resource { return g.watches[0].Resource }
 
-// crd is the file of its CRD.
+// crd returns the file of its CRD.
 func (g guest) crd() string { return "deploy/crd/" + g.resource().Plural + ".yaml" }
 
 func (g guest) file(name string) ([]byte, error) {
@@ -57,7 +57,7 @@ func (g guest) writeOlderCRD(folder string) error {
 	return writeOlderCRD(folder, g.resource().Plural, text)
 }
 
-// guestObject is an object of a guest, and the condition that is to be True.
+// guestObject is an object of a guest, and the condition that must become True.
 type guestObject struct{ plural, kind, namespace, name, condition string }
 
 func (g guest) object(file string) (guestObject, error) {
@@ -77,7 +77,7 @@ func (g guest) object(file string) (guestObject, error) {
 	return guestObject{g.resource().Plural, g.resource().Kind, head.Metadata.Namespace, head.Metadata.Name, head.Metadata.Annotations[examples.Expect]}, nil
 }
 
-// awaitGuests waits until the objects of all guests have the condition that they expect, and their events.
+// awaitGuests waits until the objects of all guests have their expected condition, and their events.
 func (s *stage) awaitGuests(ctx context.Context) error {
 	var malformed []string
 	for _, g := range s.guests {
@@ -98,7 +98,7 @@ func (s *stage) awaitGuests(ctx context.Context) error {
 	return s.untilReported(ctx, malformed)
 }
 
-// guestLimit is how long an object of a guest may take.
+// guestLimit is how long an object of a guest may take to get its condition.
 const guestLimit = 30 * time.Second
 
 // reportGuests prints the objects of the guests, their conditions and the events of the malformed ones.
@@ -118,7 +118,7 @@ func (s *stage) reportGuests(ctx context.Context) error {
 	return s.kubectl.show(ctx, s.out, "get", all, "-A", "-o", `custom-columns=KIND:.kind,NAME:.metadata.name,STALLED:.status.conditions[?(@.type=="Stalled")].message`)
 }
 
-// guestPlurals name all objects of the guests, as kubectl get wants it.
+// guestPlurals returns the names of all kinds of the guests, in the form that kubectl get takes.
 func (s *stage) guestPlurals() string {
 	var names []string
 	for _, g := range s.guests {

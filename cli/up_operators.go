@@ -18,11 +18,11 @@ import (
 	"stoic/training/kinds"
 )
 
-// operatorUser is the service account that deploy/ binds to the operator's replica types.
+// operatorUser is the service account that deploy/ binds to the operator's roles.
 const operatorUser = "system:serviceaccount:kubeflow:training-operator"
 
-// startOperators runs the operators in this process, each as the user that its manifests bind. If one fails, all end. Also after
-// an error of this function stopped is closed when all have ended.
+// startOperators runs the operators in this process, each as the user that its manifests bind. If one fails, all end. stopped is closed
+// when all have ended, also after an error of this function.
 func (s *stage) startOperators(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	start := func(user string, run func(*rest.Config, *zap.Logger) error) error {
@@ -40,7 +40,7 @@ func (s *stage) startOperators(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(err, file.Close())
 		}
-		// The file stays open until this process ends: goroutines of client-go may say a last word when the operator has stopped.
+		// The file stays open until this process ends: goroutines of client-go may still log when the operator has stopped.
 		group.Go(func() error { return run(config, log) })
 		return nil
 	}
@@ -62,7 +62,7 @@ func (s *stage) startOperators(ctx context.Context) error {
 	return err
 }
 
-// freeAddress is a loopback address that nothing listens on.
+// freeAddress returns a loopback address on which nothing listens.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -74,7 +74,7 @@ func freeAddress() (string, error) {
 	return listener.Addr().String(), nil
 }
 
-// run the operator of a guest until ctx ends.
+// run runs the operator of a guest until ctx ends.
 func (g guest) run(ctx context.Context, config *rest.Config, log *zap.Logger) error {
 	return program.Process{Registry: program.NewRegistry(), Version: version, UserAgent: g.name, Metrics: program.MetricsFlags{Address: "0"}, Probes: "0",
 		Controller: controller.Options{Name: g.name, Config: config, Watches: g.watches, Workers: 2, EventQPS: defaultEventQPS, Log: log}}.Run(ctx)

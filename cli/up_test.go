@@ -13,7 +13,7 @@ import (
 	"stoic/examples"
 )
 
-// TestExamplesOfOnesOwn: whatever is wrong with the folder is said before a control plane is started.
+// TestExamplesOfOnesOwn: any error in the folder is reported before a control plane is started.
 func TestExamplesOfOnesOwn(t *testing.T) {
 	const head = "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: a, annotations: {" + examples.Expect + ": "
 	for name, test := range map[string]struct {
@@ -45,7 +45,7 @@ func TestExamplesOfOnesOwn(t *testing.T) {
 	}
 }
 
-// TestUpCalledWrongly: a flag that cannot be meant is refused before anything is started.
+// TestUpCalledWrongly: an impossible flag value is rejected before anything is started.
 func TestUpCalledWrongly(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
 	for flags, says := range map[string]string{
@@ -86,7 +86,7 @@ func TestBuiltInExamples(t *testing.T) {
 	}
 }
 
-// TestGuests: the files of an operator that runs beside that of jobs are there, and fit together.
+// TestGuests: the files of an operator that runs beside the operator of jobs exist, and match.
 func TestGuests(t *testing.T) {
 	for _, g := range guests() {
 		var all stageManifests
@@ -116,7 +116,7 @@ func TestGuests(t *testing.T) {
 	}
 }
 
-// checkConverted: the example is well-formed, and the other one is not.
+// checkConverted checks that example.yaml is well-formed, and that rejected.yaml is not.
 func (g guest) checkConverted(t *testing.T) {
 	t.Helper()
 	for file, wrong := range map[string]bool{"example.yaml": false, "rejected.yaml": true} {
@@ -134,7 +134,7 @@ func (g guest) checkConverted(t *testing.T) {
 	}
 }
 
-// TestOlderCRDs: the demonstration begins with a CRD that lets anything in.
+// TestOlderCRDs: the demonstration begins with a CRD that accepts anything.
 func TestOlderCRDs(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "crds")
 	if err := writeOlderCRDs(folder); err != nil {

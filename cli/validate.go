@@ -95,7 +95,7 @@ func (f *validateFlags) register(cmd *cobra.Command) {
 		"output": oneOf("text", "json", "github", "sarif"), "ignore": completeCodes(schema.Codes, schema.Code.Meaning), "kind": completeKinds})
 }
 
-// completeCodes completes the last of codes between commas.
+// completeCodes completes the last of several codes, separated by commas.
 func completeCodes(all func() []schema.Code, meaning func(schema.Code) string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, begun string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 		before := begun[:strings.LastIndexByte(begun, ',')+1]
@@ -106,7 +106,7 @@ func completeCodes(all func() []schema.Code, meaning func(schema.Code) string) c
 	}
 }
 
-// check finds what is wrong with the call before anything is read.
+// check returns what is wrong with the call, before anything is read.
 func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 	if printerOf(f.output) == nil {
 		return usageError(fmt.Errorf(`--output: found %q, must be "text", "json", "github" or "sarif"`, f.output))
@@ -115,7 +115,7 @@ func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if cmd.Flags().Changed("kind") && len(f.kinds) == 0 {
-		f.kinds = []string{""} // which is no kind, and does not stand for all
+		f.kinds = []string{""} // an unknown kind, so that an empty flag does not mean all
 	}
 	if _, err = named("--kind", f.kinds, kinds.Served()); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 	case f.live && (len(f.files) > 0 || f.recursive):
 		return usageError(errors.New("--live reads a cluster and no files: leave out the files, or --live"))
 	case f.live && len(f.crds) > 0:
-		return usageError(errors.New("--crd goes with files only: leave it out, or --live"))
+		return usageError(errors.New("--crd is for files only: leave out either it or --live"))
 	case slices.Contains(f.crds, "-"):
 		return usageError(errors.New("--crd: names a file or a folder; standard input is for what is checked"))
 	case !f.live && given != "":
@@ -139,7 +139,7 @@ func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// printerOf an output; nil if there is none of that name.
+// printerOf returns the function that prints an output; nil if there is none of that name.
 func printerOf(output string) func(*report, io.Writer) error {
 	switch output {
 	case "text":
@@ -196,7 +196,7 @@ func (f *validateFlags) run(ctx context.Context, in io.Reader, out, errOut io.Wr
 	return nil
 }
 
-// readCluster checks every job of a cluster, or of a namespace of it.
+// readCluster checks every job of a cluster, or of one namespace.
 func (f *validateFlags) readCluster(ctx context.Context, r *report, errOut io.Writer) error {
 	config, namespace, err := f.cluster.open()
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"stoic/training/versions/offline"
 )
 
-// entry is one object in a document: its value and its place.
+// entry is one object in a document: its value and its position.
 type entry struct {
 	file string
 	doc  document
@@ -46,7 +46,7 @@ func (r *report) each(file string, doc document, see func(entry)) {
 	e.each(see)
 }
 
-// each calls see for the object, or for those in a list, which may be lists, too: kubectl applies what is in them.
+// each calls see for the object, or for those in a list. A list may contain lists: kubectl applies what is in them.
 func (e entry) each(see func(entry)) {
 	items, ok := itemsOf(e.raw)
 	if !ok {
@@ -58,13 +58,13 @@ func (e entry) each(see func(entry)) {
 	}
 }
 
-// item of a list.
+// item returns the entry of an item of a list.
 func (e entry) item(i int, item any) entry {
 	e.prefix, e.raw = joined(e.prefix, fmt.Sprintf("items[%d]", i)), item
 	return e
 }
 
-// parsed reads a document. The entry has a place also where it cannot be read.
+// parsed reads a document. The entry has a position even if the document cannot be read.
 func parsed(file string, doc document) (e entry, err error) {
 	e = entry{file: file, doc: doc, node: &yamlnode.Node{Line: 1, Column: 1}}
 	if e.raw, err = fromYAML(doc.text); err != nil {
@@ -76,7 +76,7 @@ func parsed(file string, doc document) (e entry, err error) {
 	case errors.Is(err, io.EOF):
 		return e, nil // nothing but comments
 	case err != nil:
-		return e, err // of what stands behind the first document, which fromYAML has read
+		return e, err // an error behind the first document, which fromYAML has read
 	case len(node.Content) == 0:
 		return e, nil
 	}
@@ -84,7 +84,7 @@ func parsed(file string, doc document) (e entry, err error) {
 	return e, nothingElse(decoder)
 }
 
-// parsedInLine is parsed, with an error that says the line of the file and what is wrong there.
+// parsedInLine is parsed, with an error that names the line of the file and what is wrong there.
 func parsedInLine(doc document) (entry, error) {
 	e, err := parsed("", doc)
 	if err == nil {
@@ -95,8 +95,8 @@ func parsedInLine(doc document) (entry, error) {
 	return e, fmt.Errorf("line %d: %s", line, p)
 }
 
-// furtherDocument is an error: a document begins without a line of dashes before it, behind "..." or a brace too many, or on the line
-// of the dashes. fromYAML passes over it without a word.
+// furtherDocument is the error for a document that begins without a line of dashes before it: after "..." or a superfluous brace, or on
+// the line of the dashes. fromYAML silently ignores such a document.
 type furtherDocument place
 
 func (f *furtherDocument) Error() string { return f.problem().String() }
@@ -105,7 +105,7 @@ func (f *furtherDocument) problem() schema.Problem {
 	return schema.Problem{Code: schema.InvalidValue, Found: "a further document", Want: "begin after a line ---"}
 }
 
-// nothingElse: the decoder has come to the end of the text.
+// nothingElse returns an error unless the decoder is at the end of the text.
 func nothingElse(decoder *yamlnode.Decoder) error {
 	var further yamlnode.Node
 	err := decoder.Decode(&further)
@@ -120,7 +120,7 @@ func nothingElse(decoder *yamlnode.Decoder) error {
 	return (*furtherDocument)(&at)
 }
 
-// fromYAML is a YAML document as JSON has it, with integers of 64 bits.
+// fromYAML returns a YAML document as JSON values, with integers of 64 bits.
 func fromYAML(text []byte) (value any, err error) {
 	if text, err = yaml.YAMLToJSON(text); err == nil {
 		err = kjson.Unmarshal(text, &value)
@@ -128,7 +128,7 @@ func fromYAML(text []byte) (value any, err error) {
 	return value, err
 }
 
-// itemsOf a list of objects.
+// itemsOf returns the items of a list of objects.
 func itemsOf(raw any) (items []any, ok bool) {
 	fields, _ := raw.(map[string]any)
 	kind, _ := fields["kind"].(string)
@@ -136,12 +136,12 @@ func itemsOf(raw any) (items []any, ok bool) {
 	return items, ok && strings.HasSuffix(kind, "List")
 }
 
-// lineInError finds where a YAML error is, and what it is, in the words of the parser.
+// lineInError finds the line and the text in an error of the YAML parser.
 var lineInError = regexp.MustCompile(`(?:yaml: )?(?:line (\d+): )?([^\n]*)$`)
 
 const templateHint = "this looks like a template that is not rendered; pipe `helm template` into this command"
 
-// syntax tells of a document that is not YAML.
+// syntax reports a document that is not YAML.
 func (r *report) syntax(e entry, err error) {
 	at, p := unreadable(e, err)
 	r.Summary.Documents++
@@ -150,7 +150,7 @@ func (r *report) syntax(e entry, err error) {
 	r.finish(object)
 }
 
-// unreadable says why a document is not YAML, and where.
+// unreadable returns where and why a document is not YAML.
 func unreadable(e entry, err error) (place, schema.Problem) {
 	var further *furtherDocument
 	if errors.As(err, &further) {
@@ -165,7 +165,7 @@ func unreadable(e entry, err error) (place, schema.Problem) {
 	return at, p
 }
 
-// inError is where an error of the parser is, and what it says.
+// inError returns where an error of the parser is, and its text.
 func inError(err error) (at place, message string) {
 	message = err.Error()
 	if inner := errors.Unwrap(err); inner != nil {
@@ -181,7 +181,7 @@ func inError(err error) (at place, message string) {
 	return at, message
 }
 
-// object checks one object, if it is of a kind that this program serves, or that --crd names.
+// object checks one object, if its kind is one that this program serves, or that --crd names.
 func (r *report) object(e entry) {
 	if list, ok := e.raw.([]any); ok && slices.ContainsFunc(list, r.knows) {
 		r.checked(e, checked{file: e.file}, []schema.Problem{listed()}, nil)
@@ -207,7 +207,7 @@ func (r *report) object(e entry) {
 	r.checked(e, object, problems, warnings)
 }
 
-// knows says whether a value looks like an object that would be checked.
+// knows reports whether a value looks like an object that would be checked.
 func (r *report) knows(value any) bool {
 	fields, _ := value.(map[string]any)
 	kind, problems := recognize(fields)
@@ -215,12 +215,12 @@ func (r *report) knows(value any) bool {
 	return kind != nil || s != nil || len(problems)+len(further) > 0
 }
 
-// listed is what is wrong with a list in the place of an object. kubectl refuses it.
+// listed returns the problem of a list in place of an object. kubectl rejects such a list.
 func listed() schema.Problem {
 	return schema.Problem{Code: schema.TypeMismatch, Found: "a list", Want: "be an object", Hint: "write documents with a line --- between, or a List"}
 }
 
-// older says of an object that is in a form of an older operator what makes it one of today.
+// older adds a hint for an object in a form of an older operator: how to convert it to the current form.
 func older(fields map[string]any, problems []schema.Problem) {
 	version, _ := fields["apiVersion"].(string)
 	name, _ := fields["kind"].(string)
@@ -247,8 +247,8 @@ func (r *report) checked(e entry, object checked, problems, warnings []schema.Pr
 	r.finish(object)
 }
 
-// recognize finds the kind of an object. Problems without a kind say why it cannot be known although the object
-// is of our API group; neither means that it is somebody else's.
+// recognize finds the kind of an object. Problems without a kind say why it is unknown although the object is of our API group. Neither
+// means that the object belongs to another API.
 func recognize(fields map[string]any) (*training.Kind, []schema.Problem) {
 	version, _ := fields["apiVersion"].(string)
 	name, _ := fields["kind"].(string)
@@ -272,7 +272,7 @@ func recognize(fields map[string]any) (*training.Kind, []schema.Problem) {
 	return nil, nil
 }
 
-// oddities tells what only the text shows: keys that are not what they seem, and templates that are not rendered.
+// oddities reports what only the text shows: keys that differ from what they seem, and templates that are not rendered.
 func (r *report) oddities(e entry, object *checked) {
 	node := e.node
 	for _, step := range stepsOf(e.prefix) {
@@ -283,8 +283,8 @@ func (r *report) oddities(e entry, object *checked) {
 	keys(node, "", func(path string, key *yamlnode.Node, again bool) {
 		p := schema.Problem{Path: path}
 		if again {
-			// The others are lost without a word, here as in kubectl.
-			p.Code, p.Found, p.Hint = schema.DuplicateName, "a key that stands here twice", "only the last one counts"
+			// The others are silently lost, here as in kubectl.
+			p.Code, p.Found, p.Hint = schema.DuplicateName, "a key that is here twice", "only the last one counts"
 		} else if word := truth(key); word != "" {
 			p.Code, p.Found, p.Hint = schema.InvalidValue, "a key that YAML reads as "+word, "quote it: "+schema.Quote(key.Value)
 		} else {
@@ -300,7 +300,7 @@ func (r *report) oddities(e entry, object *checked) {
 	}
 }
 
-// problem tells what the converter found, with its place.
+// problem reports what the converter found, with its position.
 func (r *report) problem(e entry, object *checked, severity string, p schema.Problem) {
 	onKey := p.Found == "" && slices.Contains([]schema.Code{schema.UnknownField, schema.MisplacedField, check.FieldDropped}, p.Code)
 	path := p.Path
@@ -333,7 +333,7 @@ func (r *report) add(e entry, object *checked, severity string, at place, p sche
 	})
 }
 
-// finish puts the findings of an object in the order in which they stand in the file.
+// finish sorts the findings of an object by their position in the file.
 func (r *report) finish(object checked) {
 	if object.errors > 0 {
 		r.Summary.Rejected++

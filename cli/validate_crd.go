@@ -23,9 +23,8 @@ type custom struct {
 	versions    []*convert.Schema
 }
 
-// readCustoms reads the kinds that --crd names. A file or folder may hold other objects, which are ignored; what is
-// meant to be a definition and is none would make every answer wrong, so it is an error. A file that is named must hold one, and so
-// must a folder as a whole.
+// readCustoms reads the kinds that --crd names. Other objects in a file or folder are ignored. An object that is meant to be a CRD but is
+// not would make every result wrong, so it is an error. Each named file, and each named folder as a whole, must hold a CRD.
 func readCustoms(ctx context.Context, names []string) (customs []custom, notes []string, err error) {
 	for _, name := range names {
 		sources, unreadable := sourcesOf(ctx, []string{name}, false)
@@ -53,7 +52,7 @@ func readCustoms(ctx context.Context, names []string) (customs []custom, notes [
 	return customs, notes, nil
 }
 
-// customs are the kinds that are defined in a source, none of which may be among others, and what of them is not checked.
+// customs returns the kinds defined in a source, and what of them is not checked. A kind that others define already is an error.
 func (s source) customs(ctx context.Context, others []custom) (found []custom, notes []string, err error) {
 	content, err := s.read(ctx, nil)
 	if err != nil {
@@ -83,7 +82,7 @@ func customOf(customs []custom, group, kind string) *custom {
 	return nil
 }
 
-// customsIn reads the definitions in a file, and says what of them is not checked.
+// customsIn reads the CRDs in a file, and returns what of them is not checked.
 func customsIn(content []byte) (customs []custom, notes []string, err error) {
 	for _, doc := range documents(content, false) {
 		e, err := parsedInLine(doc)
@@ -107,7 +106,7 @@ func customsIn(content []byte) (customs []custom, notes []string, err error) {
 	return customs, notes, nil
 }
 
-// customIn reads one definition; nil if the object is of another kind.
+// customIn reads one CRD; nil if the object is of another kind.
 func customIn(raw any) (found *custom, note string, err error) {
 	if list, ok := raw.([]any); ok && slices.ContainsFunc(list, isCRD) {
 		return nil, "", errors.New(listed().String())
@@ -143,8 +142,8 @@ func customIn(raw any) (found *custom, note string, err error) {
 	return &custom{group: crd.Spec.Group, kind: crd.Spec.Names.Kind, versions: versions}, note, nil
 }
 
-// recognizeCustom finds the schema for an object. As for our own kinds, problems without a schema say why it cannot be known,
-// and neither means that the object is somebody else's.
+// recognizeCustom finds the schema for an object. Problems without a schema say why it is unknown. Neither means that the object belongs
+// to another API. recognize does the same for our own kinds.
 func recognizeCustom(customs []custom, fields map[string]any) (*convert.Schema, []schema.Problem) {
 	apiVersion, _ := fields["apiVersion"].(string)
 	kind, _ := fields["kind"].(string)
@@ -167,7 +166,7 @@ func recognizeCustom(customs []custom, fields map[string]any) (*convert.Schema, 
 	return nil, nil
 }
 
-// version finds the schema of a version that is served.
+// version returns the schema of a served version.
 func (c custom) version(apiVersion string) (*convert.Schema, []schema.Problem) {
 	var served []string
 	for _, s := range c.versions {

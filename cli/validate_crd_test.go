@@ -14,7 +14,7 @@ const definition = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDe
   schema: {openAPIV3Schema: {type: object, properties: {size: {type: integer}}}}}]}}
 `
 
-// TestValidateCRDUsage: what is no definition ends the call with 2 before anything is checked.
+// TestValidateCRDUsage: a file without a valid CRD ends the call with code 2 before anything is checked.
 func TestValidateCRDUsage(t *testing.T) {
 	folder := t.TempDir()
 	for name, content := range map[string]string{
@@ -39,7 +39,7 @@ func TestValidateCRDUsage(t *testing.T) {
 	t.Chdir(folder)
 	for _, test := range []struct{ call, says string }{
 		{"--crd - widget.yaml", "--crd: names a file or a folder"},
-		{"--live --crd crd.yaml", "--crd goes with files only"},
+		{"--live --crd crd.yaml", "--crd is for files only"},
 		{"--crd crd.yaml", "nothing to check"},
 		{"--crd nowhere.yaml widget.yaml", "nowhere.yaml"},
 		{"--crd nothing widget.yaml", "nothing: no file ends in .yaml"},
@@ -72,7 +72,7 @@ func TestValidateCRDUsage(t *testing.T) {
 	}
 }
 
-// TestValidateCRDWithout: without --crd an object of a kind that is not served stays somebody else's.
+// TestValidateCRDWithout: without --crd an object of a kind that is not served counts as another kind.
 func TestValidateCRDWithout(t *testing.T) {
 	out, _, code, err := runValidate("{apiVersion: example.com/v1, kind: Widget, size: big}", "-")
 	if want := "0 documents checked, 0 rejected, 1 of other kinds skipped\n"; code != 0 || err != nil || out != want {
@@ -80,7 +80,7 @@ func TestValidateCRDWithout(t *testing.T) {
 	}
 }
 
-// TestValidateCRDCompletion: shells complete the names of files that can hold definitions.
+// TestValidateCRDCompletion: shells complete the names of files that can hold CRDs.
 func TestValidateCRDCompletion(t *testing.T) {
 	var out bytes.Buffer
 	if code := Main([]string{"stoic", "__complete", "validate", "--crd", ""}, strings.NewReader(""), &out, &bytes.Buffer{}); code != 0 {

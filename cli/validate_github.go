@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// github prints the report as workflow commands of GitHub Actions: one line for each finding, which becomes a note
-// beside the line that it is about. What has no file says in its message where it is.
+// github prints the report as workflow commands of GitHub Actions: one line per finding, which becomes an annotation of its line. The
+// message of a finding without a file contains its position.
 //
 //	::error file=NAME,line=LINE,col=COLUMN,title=CODE::MESSAGE
 func (r *report) github(out io.Writer) error {
@@ -26,12 +26,12 @@ func (r *report) github(out io.Writer) error {
 	return err
 }
 
-// data writes the text of a command so that it cannot end the line, behind which another command could stand.
+// data escapes the text of a command, so that it cannot end the line and begin another command.
 func data(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
 }
 
-// property writes the value of a property so that it cannot begin another one, nor the text.
+// property escapes the value of a property, so that it cannot begin another property or the text.
 func property(value string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(value))
 }

@@ -11,7 +11,7 @@ import (
 	"stoic/schema"
 )
 
-// command is what the runner of GitHub Actions makes of one line.
+// command is how the runner of GitHub Actions reads one line.
 type command struct {
 	name       string
 	properties map[string]string
@@ -36,7 +36,7 @@ func readCommand(line string) (c command, ok bool) {
 	return c, true
 }
 
-// checkCommands: each line is one command, and says what its finding says.
+// checkCommands checks that each line is one command, with the content of its finding.
 func checkCommands(t *testing.T, out string, findings []finding) {
 	t.Helper()
 	lines := strings.Split(out, "\n")

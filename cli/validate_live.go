@@ -46,8 +46,8 @@ func newLive(config *rest.Config, namespace string, talk io.Writer) (*live, erro
 	return &live{client: client, discovery: versions, namespace: namespace, kinds: kinds.Served(), page: 500, patience: 2 * time.Second, talk: talk}, nil
 }
 
-// check reads those kinds that the cluster serves. A kind that may not be read does not hide the others; what else
-// fails would fail for all of them.
+// check reads those kinds that the cluster serves. A kind that the user may not read does not hide the others; any other error would
+// occur for all of them.
 func (l *live) check(ctx context.Context, r *report) error {
 	var forbidden []error
 	for _, versions := range byPlural(l.kinds) {
@@ -58,7 +58,7 @@ func (l *live) check(ctx context.Context, r *report) error {
 			}
 		}
 		if apierrors.IsNotFound(err) {
-			// Something that is no API server does not serve it either.
+			// A server that is no API server does not serve it either.
 			if _, err = l.discovery.ServerVersionWithContext(ctx); err == nil {
 				fmt.Fprintf(l.talk, "skipped %s: the cluster does not serve them\n", kind.Plural)
 			}
@@ -75,7 +75,7 @@ func (l *live) check(ctx context.Context, r *report) error {
 	return errors.Join(forbidden...)
 }
 
-// byPlural are kinds with their versions, in the order in which they are first met.
+// byPlural groups kinds by plural, in the order in which the plurals first occur.
 func byPlural(all []*training.Kind) (plurals [][]*training.Kind) {
 	for _, kind := range all {
 		at := slices.IndexFunc(plurals, func(versions []*training.Kind) bool { return versions[0].Plural == kind.Plural })
@@ -87,11 +87,10 @@ func byPlural(all []*training.Kind) (plurals [][]*training.Kind) {
 	return plurals
 }
 
-// restarts bounds how often a list is begun again. Each has minutes before the server forgets what it was about.
+// restarts is how often a list is started at most. Each has minutes before its continue token expires.
 const restarts = 5
 
-// kind reads all objects of a kind, or none. It begins again if the server no longer knows the state that it began
-// to list.
+// kind reads all objects of a kind, or none. It starts again if the server no longer has the version that it began to list.
 func (l *live) kind(ctx context.Context, kind *training.Kind, r *report) error {
 	before := *r
 	for attempt := 1; ; attempt++ {
@@ -126,7 +125,7 @@ func (l *live) pages(ctx context.Context, kind *training.Kind, r *report) error 
 	}
 }
 
-// wait tells from time to time how far a long list is, until end is called.
+// wait reports the progress of a long list at intervals, until end is called.
 func (l *live) wait(kind *training.Kind, read *atomic.Int64) (end func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {

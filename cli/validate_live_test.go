@@ -24,17 +24,17 @@ import (
 	"stoic/training/kinds/v2beta1"
 )
 
-// apiServer is the model of the API server, what was asked of it, and a kubeconfig for it.
+// apiServer is the model of the API server, the requests that it received, and a kubeconfig for it.
 type apiServer struct {
 	*server.Server
 	kubeconfig string
 	requests   []string
-	// before, if set, may answer in its place. It may wait.
+	// before, if set, may answer instead of the model. It may block.
 	before func(q server.Request) *metav1.Status
 }
 
-// newAPIServer serves the documents of a YAML text. A line "forbidden" or "not served" instead of them makes it
-// refuse, or not know, the jobs. Its kubeconfig has the context "team" with the namespace "team-a", the current one.
+// newAPIServer serves the documents of a YAML text. With the line "forbidden" or "not served" instead, it rejects requests for jobs, or
+// does not serve them. Its kubeconfig has the current context "team" with the namespace "team-a".
 func newAPIServer(t *testing.T, text string) *apiServer {
 	t.Helper()
 	s := &apiServer{Server: server.New(t), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
@@ -69,7 +69,7 @@ contexts:
 	return s
 }
 
-// store the documents of a text.
+// store stores the documents of a text.
 func (s *apiServer) store(t *testing.T, text string) {
 	t.Helper()
 	for _, d := range documents([]byte(text), false) {
@@ -85,7 +85,7 @@ func (s *apiServer) store(t *testing.T, text string) {
 	}
 }
 
-// requestsFor are those that were about a kind.
+// requestsFor returns the requests that were about a kind.
 func (s *apiServer) requestsFor(kind *training.Kind) (some []string) {
 	for _, uri := range s.requests {
 		if strings.Contains(uri, "/"+kind.Plural+"?") {
@@ -95,14 +95,14 @@ func (s *apiServer) requestsFor(kind *training.Kind) (some []string) {
 	return some
 }
 
-// refuseWith answers every request with a status; PLURAL in it is what was asked for.
+// refuseWith answers every request with a status, in whose message PLURAL is replaced by the requested resource.
 func refuseWith(code int, message string) func(server.Request) *metav1.Status {
 	return func(q server.Request) *metav1.Status {
 		return server.Refusal(code, strings.ReplaceAll(message, "PLURAL", q.Resource))
 	}
 }
 
-// storedJobs are so many objects of which every third is wrong.
+// storedJobs returns n objects, every third of which is invalid.
 func storedJobs(n int) string {
 	var all []string
 	for i := range n {
@@ -112,7 +112,7 @@ func storedJobs(n int) string {
 	return strings.Join(all, "---\n")
 }
 
-// liveOn is the part that reads, in pages of 4.
+// liveOn returns the reader of a cluster, with pages of 4 objects.
 func liveOn(t *testing.T, s *apiServer, talk *bytes.Buffer) *live {
 	t.Helper()
 	config, namespace, err := (&connection{kubeconfig: s.kubeconfig}).open()
@@ -127,7 +127,7 @@ func liveOn(t *testing.T, s *apiServer, talk *bytes.Buffer) *live {
 	return l
 }
 
-// TestLivePages: no object is left out and none is reported twice, also if the server forgets in the middle.
+// TestLivePages: no object is left out and none is reported twice, even if the continue token expires in the middle.
 func TestLivePages(t *testing.T) {
 	for _, forgets := range []int{0, 1, restarts - 1} {
 		s := newAPIServer(t, storedJobs(10))
@@ -163,7 +163,7 @@ func TestLivePages(t *testing.T) {
 	}
 }
 
-// TestLiveGivesUp: what keeps failing ends it, and half a list is no result.
+// TestLiveGivesUp: a persistent error ends the call, and an incomplete list is no result.
 func TestLiveGivesUp(t *testing.T) {
 	for reason, test := range map[string]struct{ code, requests int }{
 		"Expired":       {http.StatusGone, 2 * restarts},
@@ -188,7 +188,7 @@ func TestLiveGivesUp(t *testing.T) {
 	}
 }
 
-// TestLiveTells: a list that takes long is told of, and one that does not is not.
+// TestLiveTells: progress is reported for a list that takes long, and for no other.
 func TestLiveTells(t *testing.T) {
 	s := newAPIServer(t, storedJobs(10))
 	reported := make(chan struct{})
@@ -224,7 +224,7 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// TestLiveVersion: the version of a kind that the cluster serves is the one that is read.
+// TestLiveVersion: the version of a kind that the cluster serves is read.
 func TestLiveVersion(t *testing.T) {
 	outside(t)
 	s, served := newAPIServer(t, "not served"), v2beta1.MPIJob()
@@ -240,7 +240,7 @@ func TestLiveVersion(t *testing.T) {
 	}
 }
 
-// TestLiveKinds: what may not be read, and is not asked for, fails nothing.
+// TestLiveKinds: a kind that the user may not read, and that is not requested, causes no error.
 func TestLiveKinds(t *testing.T) {
 	s := newAPIServer(t, storedJobs(3))
 	s.before = func(q server.Request) *metav1.Status {
@@ -265,7 +265,7 @@ func TestLiveKinds(t *testing.T) {
 	}
 }
 
-// TestLiveEnds: what each cluster ends with.
+// TestLiveEnds: the exit code for each cluster.
 func TestLiveEnds(t *testing.T) {
 	outside(t)
 	for _, test := range []struct {
@@ -294,7 +294,7 @@ func TestLiveEnds(t *testing.T) {
 	}
 }
 
-// TestLiveInterrupted: Ctrl-C ends it with 130 while the server is silent.
+// TestLiveInterrupted: Ctrl-C ends the call with code 130 while the server does not answer.
 func TestLiveInterrupted(t *testing.T) {
 	s := newAPIServer(t, "")
 	ctx, interrupt := context.WithCancel(t.Context())

@@ -9,10 +9,10 @@ import (
 	"stoic/schema"
 )
 
-// place is where something stands in a document.
+// place is a position in a document.
 type place struct {
 	line, column int
-	// scalar is what the author wrote there, if it is a plain value: "yes" where the value is true.
+	// scalar is what the user wrote there, if it is a plain value: "yes" where the value is true.
 	scalar *yaml.Node
 }
 
@@ -24,8 +24,8 @@ func placeOf(node *yaml.Node) place {
 	return p
 }
 
-// find follows a path from a node: to the value, or to the key if onKey is set. It stops at the nearest thing
-// that exists, which for a missing field is the object that misses it.
+// find follows a path from a node: to the value, or to the key if onKey is set. If the path leads to nothing, it returns the place of the
+// nearest existing parent.
 func find(node *yaml.Node, path string, onKey bool) place {
 	found := placeOf(node)
 	steps := stepsOf(path)
@@ -44,7 +44,7 @@ func find(node *yaml.Node, path string, onKey bool) place {
 	return found
 }
 
-// child is what a step leads to; key is nil for items of lists. Aliases lead to what they stand for.
+// child returns what a step leads to; key is nil for items of lists. Aliases are resolved.
 func child(node *yaml.Node, step string) (key, value *yaml.Node) {
 	node = resolve(node)
 	switch node.Kind {
@@ -69,8 +69,8 @@ func child(node *yaml.Node, step string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// merged looks for a step in what "<<" takes over: one object, or several. It does not look for what these take
-// over in turn: that is rare, and costs only the exact position.
+// merged looks for a step in what a merge key ("<<") includes: one object, or several. It does not look for merge keys within these: they
+// are rare, and missing them costs only the exact position.
 func merged(from *yaml.Node, step string) (key, value *yaml.Node) {
 	from = resolve(from)
 	objects := from.Content
@@ -88,7 +88,7 @@ func merged(from *yaml.Node, step string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// resolve follows aliases, which may not be many: an alias of an alias does not exist in YAML.
+// resolve follows an alias. One step is enough: YAML has no alias of an alias.
 func resolve(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode && node.Alias != nil {
 		return node.Alias
@@ -99,8 +99,8 @@ func resolve(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// spells says whether a key is what a step of a path spells. A path cleans and cuts the keys that it quotes, and
-// YAML 1.1 reads some words as true and false.
+// spells reports whether a key is the one that a step of a path means. A path cleans and cuts the keys that it quotes, and YAML 1.1 reads
+// some words as true and false.
 func spells(key *yaml.Node, step string) bool {
 	if quoted, ok := strings.CutPrefix(step, "["); ok {
 		return schema.Quote(key.Value)+"]" == quoted
@@ -111,8 +111,8 @@ func spells(key *yaml.Node, step string) bool {
 	return truth(key) == step && step != ""
 }
 
-// truth is the key that YAML 1.1 makes of an unquoted word: "true" of yes, "false" of no. It is empty for keys
-// that stay what they are.
+// truth returns the key that YAML 1.1 makes of an unquoted word: "true" for yes, "false" for no. It is empty for keys that stay
+// unchanged.
 func truth(key *yaml.Node) string {
 	if key.Kind != yaml.ScalarNode || key.Style != 0 {
 		return ""
@@ -152,7 +152,7 @@ func stepsOf(path string) []string {
 	return steps
 }
 
-// closing is the end of ["..."] at the start of path, in which quotes are escaped; -1 if there is none.
+// closing returns the end of ["..."] at the start of path, in which quotes are escaped; -1 if there is none.
 func closing(path string) int {
 	for i := 2; i+1 < len(path); i++ {
 		switch path[i] {
@@ -167,12 +167,12 @@ func closing(path string) int {
 	return -1
 }
 
-// longestPath is how many bytes of a path a message has.
+// longestPath is how many bytes of a path a message has at most.
 const longestPath = 400
 
-// keys visits every key of every object below node, with its path, in the order of the text. Again says that the
-// same key stands before it in the same object. A path is cut at every step: else paths of long keys below each other would
-// need memory that grows with the square of their number.
+// keys visits every key of every object below node, with its path, in the order of the text. Again reports that the same key occurs
+// before it in the same object. A path is cut at every step: else nested long keys would need memory that grows with the square of their
+// number.
 func keys(node *yaml.Node, path string, visit func(path string, key *yaml.Node, again bool)) {
 	switch node.Kind {
 	case yaml.DocumentNode:

@@ -14,7 +14,7 @@ import (
 	"stoic/training"
 )
 
-// report is what was found in all files, or in a cluster. As JSON it is an interface: fields are added, not renamed.
+// report is what was found in all files, or in a cluster. Its JSON is an interface: fields may be added, not renamed.
 type report struct {
 	Summary summary   `json:"summary"`
 	Results []finding `json:"results"`
@@ -39,7 +39,7 @@ type summary struct {
 	Ignored   int `json:"ignored"` // findings, which are in no other count
 }
 
-// finding is one problem at its place. An object of a cluster has no file, line and column.
+// finding is one problem with its position. An object of a cluster has no file, line and column.
 type finding struct {
 	File     string      `json:"file,omitempty"`
 	Line     int         `json:"line,omitempty"`
@@ -54,7 +54,7 @@ type finding struct {
 	Object   name        `json:"object"`
 }
 
-// place is where the finding is, in the form that editors jump to.
+// place returns where the finding is, in the form that editors jump to.
 func (f finding) place() string {
 	if f.File == "" {
 		return f.Object.ref()
@@ -72,7 +72,7 @@ func nameOf(head *training.Head) name {
 	return name{Kind: head.Kind.Name, Namespace: schema.Clean(head.Meta.Namespace, 253), Name: schema.Clean(head.Meta.Name, 253)}
 }
 
-// ref is tfjob/NAMESPACE/NAME, as far as these are known.
+// ref returns tfjob/NAMESPACE/NAME, as far as these are known.
 func (n name) ref() string {
 	parts := []string{strings.ToLower(n.Kind), n.Namespace, n.Name}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "/")
@@ -101,7 +101,7 @@ func (r *report) json(out io.Writer) error {
 	}{"stoic/v1", "ValidationReport", r})
 }
 
-// text prints the report for readers, one line for each finding.
+// text prints the report for readers, one line per finding.
 func (r *report) text(out io.Writer) error {
 	var b bytes.Buffer
 	start := 0
@@ -159,8 +159,8 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
-// oneLine is a file's name as a line of text can hold it: who names a file must not write lines of ours, nor
-// commands of a program that reads them.
+// oneLine returns a file's name in a form that fits on one line: a file name must be able neither to forge lines of output nor to contain
+// commands for a program that reads it.
 func oneLine(file string) string {
 	if strings.HasPrefix(file, "::") {
 		file = "./" + file

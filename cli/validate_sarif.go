@@ -15,7 +15,7 @@ import (
 	"stoic/schema/crd/check"
 )
 
-// The types below are the part of SARIF 2.1.0 that is written, with its names.
+// The types below are the part of SARIF 2.1.0 that is written, under its names.
 
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
@@ -86,7 +86,7 @@ type sarifLogical struct {
 	Kind string `json:"kind"`
 }
 
-// sarif prints the report for services that collect what tools find.
+// sarif prints the report for services that collect findings of tools.
 func (r *report) sarif(out io.Writer) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{},
 		Bases: map[string]sarifArtifact{sourceRoot: {Description: &sarifText{"The folder in which the command ran."}}}}
@@ -122,7 +122,7 @@ func ruleOf(code schema.Code) sarifRule {
 	return rule
 }
 
-// resultOf says a finding in the words of SARIF. Seen counts what would have the same fingerprint.
+// resultOf returns a finding as a SARIF result. Seen counts findings that would have the same fingerprint.
 func resultOf(f finding, index int, seen map[string]int) sarifResult {
 	result := sarifResult{Rule: f.Code, Index: index, Level: f.Severity, Message: sarifText{f.Message}}
 	location := sarifLocation{}
@@ -140,8 +140,8 @@ func resultOf(f finding, index int, seen map[string]int) sarifResult {
 	if location.Physical != nil || location.Logical != nil {
 		result.Locations = []sarifLocation{location}
 	}
-	// Neither the line, which moves, nor the value, which may be wrong in a new way. Files are compared by who
-	// compares the fingerprints; here they only tell apart what is in one report.
+	// The fingerprint contains neither the line, which moves, nor the value, which may change and still be wrong. Consumers of
+	// fingerprints compare files themselves; here files only separate the counts within one report.
 	same := strings.Join([]string{string(f.Code), object, f.Path}, "\x00")
 	seen[f.File+"\x00"+same]++
 	sum := sha256.Sum256([]byte(same + "\x00" + strconv.Itoa(seen[f.File+"\x00"+same])))
@@ -149,10 +149,10 @@ func resultOf(f finding, index int, seen map[string]int) sarifResult {
 	return result
 }
 
-// sourceRoot stands for the folder that relative names begin in.
+// sourceRoot is the base of relative names: the folder in which the command ran.
 const sourceRoot = "%SRCROOT%"
 
-// artifactOf names a file by URI: relative to this folder if it is below, else absolute. Standard input has none.
+// artifactOf names a file by URI: relative if it is below this folder, else absolute. Standard input has no URI.
 func artifactOf(file string) sarifArtifact {
 	if file == standardInput {
 		return sarifArtifact{Description: &sarifText{"standard input"}}
@@ -171,7 +171,7 @@ func artifactOf(file string) sarifArtifact {
 	return sarifArtifact{URI: "file:///" + strings.TrimPrefix(escapedPath(filepath.Clean(whole)), "/")}
 }
 
-// escapedPath is a path as it stands in a URI. A colon could be read as the end of a scheme.
+// escapedPath returns a path in the form that a URI requires. A colon could be read as the end of a scheme.
 func escapedPath(path string) string {
 	parts := strings.Split(filepath.ToSlash(path), "/")
 	for i, part := range parts {

@@ -16,8 +16,8 @@ import (
 	"stoic/schema"
 )
 
-// shape says which properties an object of SARIF 2.1.0 may have here, and which it must have ("!"). It is written
-// from the specification, not from our types.
+// shape lists the properties that each object of SARIF 2.1.0 may have here; "!" marks required ones. It is written from the
+// specification, not from our types.
 func shape() map[string]string {
 	return map[string]string{
 		"log":              "$schema version! runs!",
@@ -36,7 +36,7 @@ func shape() map[string]string {
 	}
 }
 
-// checked SARIF, one object at a time.
+// sarifCheck checks SARIF, one object at a time.
 type sarifCheck struct{ t *testing.T }
 
 func (c sarifCheck) object(kind string, v any) map[string]any {
@@ -68,7 +68,7 @@ func (c sarifCheck) list(v any) []any {
 	return items
 }
 
-// text is a message; an empty one is none.
+// text checks that a message has text.
 func (c sarifCheck) text(v any) {
 	c.t.Helper()
 	if text, _ := c.object("text", v)["text"].(string); text == "" {
@@ -83,7 +83,7 @@ func (c sarifCheck) level(v any) {
 	}
 }
 
-// legalURI has only characters that RFC 3986 allows, and whole escapes.
+// legalURI matches texts with only the characters that RFC 3986 allows, and complete escapes.
 var legalURI = regexp.MustCompile(`^(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*$`)
 
 func (c sarifCheck) artifact(v any) {
@@ -130,7 +130,7 @@ func (c sarifCheck) location(v any) {
 	}
 }
 
-// rules returns the ids, in their order.
+// rules returns the ids of the rules, in order.
 func (c sarifCheck) rules(v any) (ids []string) {
 	c.t.Helper()
 	for _, r := range c.list(v) {
@@ -171,7 +171,7 @@ func (c sarifCheck) result(v any, rules []string) (fingerprint string) {
 	return fingerprint
 }
 
-// checkSARIF: one run, with all codes as rules and so many results.
+// checkSARIF checks that there is one run, with all codes as rules and the given number of results.
 func checkSARIF(t *testing.T, text []byte, findings int) (fingerprints []string) {
 	t.Helper()
 	c := sarifCheck{t}
@@ -207,7 +207,7 @@ func checkSARIF(t *testing.T, text []byte, findings int) (fingerprints []string)
 	return fingerprints
 }
 
-// printed is a report as SARIF.
+// printed returns a report as SARIF.
 func printed(t *testing.T, r *report) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -217,8 +217,8 @@ func printed(t *testing.T, r *report) []byte {
 	return b.Bytes()
 }
 
-// TestFingerprints: a finding is the same one after lines were added above it and its value has changed, but not that
-// of another object, and not a second one of its kind.
+// TestFingerprints: a finding keeps its fingerprint when lines are added above it or its value changes. A finding of another object has
+// another fingerprint, and so has a second one of the same kind.
 func TestFingerprints(t *testing.T) {
 	const text = "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: %s}\nspec: {runPolicy: {backoffLimit: %s}, tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: tensorflow, image: tf}]}}}}}\n"
 	of := func(text string) []string {
@@ -239,7 +239,7 @@ func TestFingerprints(t *testing.T) {
 	}
 }
 
-// TestArtifacts: whatever a file is called, its URI is legal and leads back to it.
+// TestArtifacts: whatever the name of a file, its URI is legal and resolves to the file.
 func TestArtifacts(t *testing.T) {
 	here, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

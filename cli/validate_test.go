@@ -52,8 +52,8 @@ func TestValidateGolden(t *testing.T) {
 	})
 }
 
-// goldenCommands runs the command in the first line of each archive in a folder that holds the archive's files, and compares what run
-// returns with its file "want". A file "stdin" is standard input; a file "cluster" holds what the current cluster holds.
+// goldenCommands runs the command in the first line of each archive, in a folder with the archive's files, and compares what run returns
+// with its file "want". A file "stdin" is standard input; a file "cluster" holds the objects of the current cluster.
 func goldenCommands(t *testing.T, archives string, least int, run func(stdin string, command []string) string) {
 	files, err := filepath.Glob(archives)
 	if err != nil || len(files) < least {
@@ -116,7 +116,7 @@ func write(t *testing.T, path string, content []byte) {
 	}
 }
 
-// TestValidateUsage: a call that cannot work ends with 2 and says why; nothing is printed that could pass for a report.
+// TestValidateUsage: a call that cannot work ends with code 2 and says why; it prints nothing that could be taken for a report.
 func TestValidateUsage(t *testing.T) {
 	missing := outside(t)
 	t.Setenv("HOME", t.TempDir())
@@ -147,7 +147,7 @@ func TestValidateUsage(t *testing.T) {
 	}
 }
 
-// TestValidateIsPlain: what is wrong ends the program with a code, without a further word.
+// TestValidateIsPlain: a finding ends the program with a code, without an error message.
 func TestValidateIsPlain(t *testing.T) {
 	_, _, code, err := runValidate("kind: TFJob\n", "-")
 	if code != 1 || err.Error() != "" || errors.Unwrap(err) != nil {
@@ -233,7 +233,7 @@ spec:
 	}
 }
 
-// TestDeepKeys: what the paths of keys below each other take grows with their number.
+// TestDeepKeys: the memory for paths of nested keys grows linearly with their number.
 func TestDeepKeys(t *testing.T) {
 	const deep = 9000
 	key := strings.Repeat("a", 60)
@@ -255,7 +255,7 @@ func TestDeepKeys(t *testing.T) {
 	}
 }
 
-// FuzzValidate: no file ends the program, and every finding has a place in it.
+// FuzzValidate: no file crashes the program, and every finding has a position in it.
 func FuzzValidate(f *testing.F) {
 	files, _ := filepath.Glob("testdata/validate/*.txtar")
 	for _, file := range files {
@@ -331,7 +331,7 @@ func TestValidateKnowsItsKinds(t *testing.T) {
 	}
 }
 
-// TestValidateNamesOnOneLine: the name of a file writes no line of its own, nor a command of who reads the output.
+// TestValidateNamesOnOneLine: the name of a file can forge neither a line of output nor a command for a program that reads the output.
 func TestValidateNamesOnOneLine(t *testing.T) {
 	for _, name := range []string{"a\n::error::b", "::error file=x::y", "a\x1b[2Jb"} {
 		var r report

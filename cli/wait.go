@@ -16,7 +16,7 @@ import (
 	"stoic/training"
 )
 
-// waitFlags say how workers of a PyTorchJob wait for their master.
+// waitFlags are the flags for how workers of a PyTorchJob wait for their master.
 type waitFlags struct {
 	image, file string
 	tries       int
@@ -30,7 +30,7 @@ func (f *waitFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.tries, "pytorch-init-container-max-tries", training.WaitTries, "how often the init container asks for the master's name, every two seconds, before it fails")
 }
 
-// cluster is what the kinds may know of the cluster.
+// cluster returns the settings of the cluster that kinds use.
 func (f *waitFlags) cluster() (training.Cluster, error) {
 	cluster := training.Cluster{Domain: os.Getenv("CUSTOM_CLUSTER_DOMAIN"), WaitFor: training.WaitWith(f.image, f.tries)}
 	if f.tries < 1 {
@@ -57,7 +57,7 @@ func (f *waitFlags) cluster() (training.Cluster, error) {
 	return cluster, nil
 }
 
-// inCluster are the kinds as `up` serves them: with the defaults.
+// inCluster returns the kinds as "up" serves them: with the defaults.
 func inCluster(kinds []*training.Kind) []*training.Kind {
 	for i := range kinds {
 		kinds[i] = kinds[i].In(training.Cluster{WaitFor: training.WaitWith(training.WaitImage, training.WaitTries)})
@@ -65,7 +65,7 @@ func inCluster(kinds []*training.Kind) []*training.Kind {
 	return kinds
 }
 
-// template reads init containers with places to fill in.
+// template parses init containers with placeholders.
 func (f *waitFlags) template(text string) (func(host string) ([]json.RawMessage, error), error) {
 	parsed, err := template.New("init containers").Option("missingkey=error").Parse(text)
 	if err != nil {

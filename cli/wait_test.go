@@ -14,7 +14,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// waiting are the flags as they are parsed.
+// waiting returns the parsed flags.
 func waiting(t *testing.T, args ...string) *waitFlags {
 	t.Helper()
 	var f waitFlags
@@ -26,7 +26,7 @@ func waiting(t *testing.T, args ...string) *waitFlags {
 	return &f
 }
 
-// waitTemplate is a file with that text, as a flag.
+// waitTemplate writes a file with that text, and returns the flag that names it.
 func waitTemplate(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "template.yaml")
@@ -83,7 +83,7 @@ func TestWaitTemplate(t *testing.T) {
 	}
 }
 
-// TestWaitTemplateIsNoHTML (W44): what HTML would escape reaches the container as it is, from variables and from the text.
+// TestWaitTemplateIsNoHTML (W44): characters that HTML would escape reach the container unchanged, from variables and from the text.
 func TestWaitTemplateIsNoHTML(t *testing.T) {
 	const image, script = `r.example/<a>&'b'+c:1`, `x && y > /dev/null; echo '<a href="b">&amp;'`
 	template := waitTemplate(t, "- name: w\n  image: \"{{.InitContainerImage}}\"\n  command:\n    - |-\n      "+script+"\n    - \"{{.MasterAddr}}\"\n")
@@ -105,7 +105,7 @@ func TestWaitTemplateIsNoHTML(t *testing.T) {
 	}
 }
 
-// TestWaitMistakes: what is wrong is told when the operator starts, not when a job needs it.
+// TestWaitMistakes: mistakes are reported when the operator starts, not when a job needs the containers.
 func TestWaitMistakes(t *testing.T) {
 	file := func(text string) string { return waitTemplate(t, text) }
 	for name, test := range map[string]struct{ arg, says string }{
@@ -137,7 +137,7 @@ func TestWaitMistakes(t *testing.T) {
 	}
 }
 
-// TestKindsOfExamples: the demonstration watches those kinds that it has jobs of.
+// TestKindsOfExamples: the demonstration watches exactly those kinds that its jobs have.
 func TestKindsOfExamples(t *testing.T) {
 	py, tf := example{kind: kinds.PyTorchJob()}, example{kind: kinds.TFJob()}
 	for _, test := range []struct {

@@ -12,7 +12,7 @@ import (
 	"stoic/training/versions"
 )
 
-// webhookFlags are the flags of a process that converts objects and does nothing else.
+// webhookFlags are the flags of a process that only converts objects.
 type webhookFlags struct {
 	conversion program.ConversionFlags
 	metrics    program.MetricsFlags

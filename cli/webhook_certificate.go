@@ -20,7 +20,7 @@ import (
 	"stoic/convert"
 )
 
-// certificateFlags say what for a certificate is made.
+// certificateFlags say what a certificate is made for.
 type certificateFlags struct {
 	file, service, crds, secret string
 	days                        int
@@ -122,7 +122,7 @@ func (f *certificateFlags) run(ctx context.Context, in io.Reader, out io.Writer,
 	return printAll(out, rest)
 }
 
-// webhooksOf manifests are what their CRDs say of how the webhook is reached, and its Service, which is one.
+// webhooksOf returns the client configurations of the webhooks that the CRDs name, and their Service, which must be the same.
 func webhooksOf(all []map[string]any) (service [2]string, webhooks []map[string]any, err error) {
 	for _, m := range all {
 		webhook, name := conversionOf(m)
@@ -140,7 +140,7 @@ func webhooksOf(all []map[string]any) (service [2]string, webhooks []map[string]
 	return service, webhooks, nil
 }
 
-// certificate for a Service, by namespace and name, in a Secret, and the authority that has signed it.
+// certificate returns a Secret with a certificate for a Service, by namespace and name, and the authority that signed it.
 func (f *certificateFlags) certificate(now time.Time, service [2]string) (secret map[string]any, authority []byte, err error) {
 	host := service[1] + "." + service[0] + ".svc"
 	authority, crt, key, err := manifest.Certificate(now, time.Duration(f.days)*24*time.Hour, host, host+".cluster.local")
@@ -151,10 +151,10 @@ func (f *certificateFlags) certificate(now time.Time, service [2]string) (secret
 		"type": "kubernetes.io/tls", "data": map[string]any{access.CertFile: crt, access.KeyFile: key, authorityFile: authority}}, authority, nil
 }
 
-// authorityFile is the key in a Secret that cert-manager has the authority under, too.
+// authorityFile is the key of the authority in a Secret; cert-manager uses it, too.
 const authorityFile = "ca.crt"
 
-// writeCRDs, those without a webhook among them, to their file, and return the other manifests.
+// writeCRDs writes all CRDs, including those without a webhook, to their file, and returns the other manifests.
 func (f *certificateFlags) writeCRDs(all []map[string]any) (rest []map[string]any, err error) {
 	var crds []map[string]any
 	for _, m := range all {
@@ -174,7 +174,7 @@ func (f *certificateFlags) writeCRDs(all []map[string]any) (rest []map[string]an
 	return rest, nil
 }
 
-// manifestsOf the documents of a file, and of the lists in it, which kubectl applies one by one, too.
+// manifestsOf returns the documents of a file, and the items of lists in it, which kubectl applies one by one.
 func manifestsOf(content []byte) (all []map[string]any, err error) {
 	for _, doc := range documents(content, false) {
 		e, err := parsedInLine(doc)
@@ -198,7 +198,7 @@ func manifestsOf(content []byte) (all []map[string]any, err error) {
 	return all, nil
 }
 
-// conversionOf a CRD is what says how its webhook is reached, and the Service; nil for what is no CRD that names one.
+// conversionOf returns the client configuration of a CRD's webhook, and its Service; nil if the object is not a CRD that names one.
 func conversionOf(m map[string]any) (client map[string]any, service [2]string) {
 	if m["kind"] != "CustomResourceDefinition" {
 		return nil, service

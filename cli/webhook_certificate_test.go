@@ -14,7 +14,7 @@ import (
 
 const webhookCRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: gadgets.example.com}\nspec: {conversion: {strategy: Webhook, webhook: {clientConfig: {service: {namespace: ns, name: gadget-conversion}}}}}\n"
 
-// TestWebhookCertificate: what API servers are to trust has signed what the webhook serves with, for the name of its Service.
+// TestWebhookCertificate: the authority in the CRDs has signed the certificate of the webhook, for the name of its Service.
 func TestWebhookCertificate(t *testing.T) {
 	var out bytes.Buffer
 	other := "---\napiVersion: v1\nkind: Service\nmetadata: {name: gadget-conversion}\nspec: {x: 9007199254740993}\n---\n# nothing\n---\n"
@@ -53,7 +53,7 @@ func TestWebhookCertificate(t *testing.T) {
 	}
 }
 
-// TestCertificateOfService: the Secret alone, with the authority that has signed what is in it.
+// TestCertificateOfService: only the Secret is printed, with the authority that signed its certificate.
 func TestCertificateOfService(t *testing.T) {
 	out, errOut, code := called("stoic", "webhook", "certificate", "--service=ns/gadget-conversion", "--secret=other")
 	if code != 0 {
@@ -80,7 +80,7 @@ func TestCertificateOfService(t *testing.T) {
 	}
 }
 
-// TestCertificateOfAList: what is in a list is looked into, and printed one by one.
+// TestCertificateOfAList: the items of a list are read, and printed one by one.
 func TestCertificateOfAList(t *testing.T) {
 	var list strings.Builder
 	list.WriteString("apiVersion: v1\nkind: List\nitems:\n- kind: Service\n-\n")
@@ -100,7 +100,7 @@ func TestCertificateOfAList(t *testing.T) {
 	}
 }
 
-// TestCRDsApart: what has to be applied after the rest is in a file of its own, and has no private key.
+// TestCRDsApart: the CRDs, which must be applied last, are in a file of their own, which contains no private key.
 func TestCRDsApart(t *testing.T) {
 	dir := t.TempDir()
 	in, crds := filepath.Join(dir, "in.yaml"), filepath.Join(dir, "crds.yaml")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWebhookFlags: see package program and test/integration for what it does.
+// TestWebhookFlags checks flags only; package program and test/integration test the webhook itself.
 func TestWebhookFlags(t *testing.T) {
 	for args, test := range map[string]struct {
 		code int

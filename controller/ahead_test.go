@@ -12,9 +12,9 @@ import (
 )
 
 // TestWhatWasReadAheadIsRemembered: a job is deleted and another of its name is created while the watch of jobs lags, and a reconcile
-// reads the second from the API server and creates its children. What it has written is remembered until the cache has come as far:
-// the cache, which still shows the first, does not say that the second is gone. Found by the fault rig (G9): the process asked for a pod
-// again that it had created. When the cache has come so far without the second, nothing of it is left.
+// reads the second from the API server and creates its children. What it has written is remembered until the cache has reached that
+// version: the cache, which still shows the first, does not prove that the second is gone. Found by the fault rig (G9): the process
+// created a pod again that it had created. When the cache has reached that version without the second, nothing of it is kept.
 func TestWhatWasReadAheadIsRemembered(t *testing.T) {
 	for _, survives := range []bool{true, false} {
 		s := newAPIServer(t)
@@ -64,7 +64,7 @@ func TestWhatWasReadAheadIsRemembered(t *testing.T) {
 		if !survives {
 			s.locked(func() {
 				s.drop(jobsPath + "a")
-				s.Compact(s.Version()) // so that the end of the second is never told: all is listed again
+				s.Compact(s.Version()) // so that the end of the second is never reported: all is listed again
 				s.Cut()
 			})
 			collect(s)

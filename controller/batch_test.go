@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestSmallJobIsMadeAtOnce: all objects of a job of five replicas are asked for before the first answer is there.
+// TestSmallJobIsMadeAtOnce: all objects of a job of five replicas are requested before the first answer arrives.
 func TestSmallJobIsMadeAtOnce(t *testing.T) {
 	s := newAPIServer(t)
 	const objects = 10
@@ -31,8 +31,8 @@ func TestSmallJobIsMadeAtOnce(t *testing.T) {
 	eventually(t, "all objects to be asked for before any is there", func() bool { return asked.Load() == objects })
 }
 
-// TestRefusedSmallJobIsTriedWithOne: a small job that may have no pods costs a batch of refused requests once, and one for each
-// try after that. A large one costs one from the beginning: TestQuotaCostsOneRequestAReconcile.
+// TestRefusedSmallJobIsTriedWithOne: a small job that may have no pods costs one batch of refused requests, and then one request for each
+// try. A large job costs one request per try from the beginning: TestQuotaCostsOneRequestAReconcile.
 func TestRefusedSmallJobIsTriedWithOne(t *testing.T) {
 	s := newAPIServer(t)
 	s.refuse = func(verb, resource, _ string) *refusing {

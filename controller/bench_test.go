@@ -6,8 +6,7 @@ import (
 	"stoic/training"
 )
 
-// BenchmarkReconcile is a reconcile of a running job of five pods that finds nothing to do, with all that goes with it: what
-// most reconciles are.
+// BenchmarkReconcile measures a reconcile of a running job of five pods that finds nothing to do, which is what most reconciles do.
 func BenchmarkReconcile(b *testing.B) {
 	const workers = 5
 	s := newAPIServer(b)

@@ -9,7 +9,7 @@ import (
 	"stoic/schema"
 )
 
-// claim sorts the dependents of an object by their labels, where it claims some.
+// claim sorts the dependents of an object by their labels, if objects claim them by label.
 func (r *watcher) claim(d *cache.Dependents, object *convert.Result, found *schema.Children) {
 	if d.Claims == nil {
 		return
@@ -23,13 +23,13 @@ func (r *watcher) claim(d *cache.Dependents, object *convert.Result, found *sche
 	})
 }
 
-// older of two owners has the better claim.
+// older reports whether a has the better claim of two owners.
 func older(a, b *convert.Result) bool {
 	return cmp.Or(a.Meta.CreationTimestamp.Compare(b.Meta.CreationTimestamp.Time), cmp.Compare(a.Meta.UID, b.Meta.UID)) < 0
 }
 
-// eachClaimant calls do for every object, of all watches, that claims an orphan. It looks at all objects, as labels cannot be
-// indexed by the selectors of others; orphans are few.
+// eachClaimant calls do for every object, of all watches, that claims an orphan. It checks all objects, as labels cannot be indexed by
+// the selectors of others; orphans are few.
 func (c *Controller) eachClaimant(d *cache.Dependents, orphan schema.Candidate, do func(*watcher, *convert.Result)) {
 	for _, w := range c.watchers {
 		if !slices.Contains(w.dependents, d) {
@@ -53,8 +53,8 @@ func (c *Controller) wakeClaimants(d *cache.Dependents, orphan schema.Candidate)
 	}
 }
 
-// yielded: an object is gone (after is nil), or may not claim any more what it has claimed. That may have another claimant, for which there is
-// no other event.
+// yielded wakes other claimants when an object is gone (after is nil) or no longer claims what it claimed: there is no other event for
+// them.
 func (r *watcher) yielded(before, after *convert.Result) {
 	for _, d := range r.dependents {
 		if after == nil || r.claimsOthers(d, before, after) {
@@ -63,21 +63,21 @@ func (r *watcher) yielded(before, after *convert.Result) {
 	}
 }
 
-// claimsOthers says whether an object has claimed what it, or the one that took its name, does not claim any more. A selector of all
-// objects and one of none read the same.
+// claimsOthers reports whether an object claimed what it, or the object that took its name, no longer claims. A selector of all objects
+// and one of none have the same text.
 func (r *watcher) claimsOthers(d *cache.Dependents, before, after *convert.Result) bool {
 	was, is := r.objects.Claims(d, before), r.objects.Claims(d, after)
 	return was != nil && (is == nil || before.Meta.UID != after.Meta.UID || was.String() != is.String() || was.Empty() != is.Empty())
 }
 
-// wakeOrphans queues the objects that claim what has no controller in a namespace; "" is all.
+// wakeOrphans enqueues the objects that claim what has no controller in a namespace; "" is all.
 func (c *Controller) wakeOrphans(d *cache.Dependents, namespace string) {
 	if c.mayWrite() {
 		d.EachOrphan(namespace, func(orphan schema.Candidate) { c.wakeClaimants(d, orphan) })
 	}
 }
 
-// isShared: objects of several watches have such dependents.
+// isShared reports whether objects of several watches have such dependents.
 func (c *Controller) isShared(d *cache.Dependents) bool {
 	has := func(w *watcher) bool { return slices.Contains(w.dependents, d) }
 	first := slices.IndexFunc(c.watchers, has)

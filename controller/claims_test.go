@@ -38,6 +38,7 @@ type gathering struct {
 	mu         sync.Mutex
 	last       map[string]schema.Observed // by name
 	creates    bool                       // a plan for an object without pods creates the first of pod-0, pod-1, ... whose name is free
+	creating   func()                     // called by a plan that creates
 }
 
 const gatherersPath = "/apis/example.com/v1/namespaces/ns/gatherers/"
@@ -45,7 +46,7 @@ const gatherersPath = "/apis/example.com/v1/namespaces/ns/gatherers/"
 // newGathering has a watch of gatherers, and one of each other kind, which claims by the same labels.
 func newGathering(t *testing.T, others ...string) *gathering {
 	t.Helper()
-	g := &gathering{apiServer: newAPIServer(t), last: map[string]schema.Observed{}}
+	g := &gathering{apiServer: newAPIServer(t), last: map[string]schema.Observed{}, creating: func() {}}
 	g.locked(func() {
 		g.Serve(apimodel.Resource{Group: "example.com", Version: "v1", Plural: "gatherers", Kind: "Gatherer", Namespaced: true, Status: true})
 	})
@@ -95,12 +96,13 @@ func (g *gathering) plan(_ *gatherer, o Observed) (plan Plan) {
 		if name := fmt.Sprint("pod-", i); !taken[name] {
 			plan.Create = append(plan.Create, schema.PodOf(o.Head, name, map[string]string{"for": "x"}, []byte(`{"spec":{}}`)))
 			plan.Status = &gathererStatus{Pods: []string{name}}
+			g.creating()
 		}
 	}
 	return plan
 }
 
-// gatherer is stored with a creation time, the later the larger.
+// gatherer stores a gatherer with a creation time: the larger the later.
 func (g *gathering) gatherer(name string, created, gathers string) {
 	g.gathererOf("Gatherer", name, created, gathers)
 }
@@ -112,7 +114,7 @@ func (g *gathering) gathererOf(kind, name, created, gathers string) {
 	})
 }
 
-// pod is stored with a label, or changed to have it.
+// pod stores a pod with a label, or changes it to have the label.
 func (g *gathering) pod(name, label string, owners ...any) {
 	g.locked(func() {
 		o := map[string]any{"metadata": map[string]any{"name": name, "namespace": "ns", "ownerReferences": owners}}
@@ -125,7 +127,7 @@ func (g *gathering) pod(name, label string, owners ...any) {
 	})
 }
 
-// owners of a pod, as "Gatherer a" and so on; that of the controller ends with "!".
+// owners returns the owners of a pod, as "Gatherer a" and so on; that of the controller ends with "!".
 func (g *gathering) owners(pod string) (found string) {
 	g.locked(func() {
 		list, _ := apimodel.Get(g.At(podsPath+pod), "metadata", "ownerReferences").([]any)
@@ -146,7 +148,7 @@ func (g *gathering) awaitOwners(t *testing.T, pod, want string) {
 	eventually(t, pod+" to have the owners "+want+", not "+g.owners(pod), func() bool { return g.owners(pod) == want })
 }
 
-// saw are the names of the children, of the orphans and of the unclaimed in an observation.
+// saw returns the names of the children, of the orphans and of the unclaimed in an observation.
 func saw(o schema.Observed) string {
 	var children, orphans, unclaimed []string
 	for _, c := range o.Children[0].Items {
@@ -168,8 +170,8 @@ func ref(kind, name, uid string, controller bool) map[string]any {
 	return map[string]any{"apiVersion": "example.com/v1", "kind": kind, "name": name, "uid": uid, "controller": controller}
 }
 
-// TestOldestOwnerAdopts: of two owners that claim an orphan the older one gets it, whichever is looked at first; what has a
-// controller, other labels or is being deleted is left alone; owners that do not control stay.
+// TestOldestOwnerAdopts: of two owners that claim an orphan the older one gets it, whichever is reconciled first. Objects that have a
+// controller or other labels, or are being deleted, are left alone. Owners that do not control stay.
 func TestOldestOwnerAdopts(t *testing.T) {
 	g := newGathering(t)
 	g.pod("before", "x")
@@ -194,7 +196,7 @@ func TestOldestOwnerAdopts(t *testing.T) {
 	if n := g.count("PATCH pods foreign"); n > 0 {
 		t.Errorf("%d writes to what somebody else controls", n)
 	}
-	// What is read from the API server is the same.
+	// What is read from the API server is sorted in the same way.
 	w := g.controller.watchers[0]
 	live, err := w.observeLive(t.Context(), w.objects.Get("ns/b"))
 	if got, want := saw(live), "before loose unlike; ; "; err != nil || got != want {
@@ -227,8 +229,8 @@ func TestReleasedByNobodyElse(t *testing.T) {
 	})
 }
 
-// TestClaimantThatYields: when the oldest claimant goes, or is malformed, the next one is woken; a malformed owner keeps what it
-// has, whatever the labels are.
+// TestClaimantThatYields: when the oldest claimant is deleted, or becomes malformed, the next one is woken; a malformed owner keeps what
+// it has, whatever the labels are.
 func TestClaimantThatYields(t *testing.T) {
 	g := newGathering(t)
 	g.gatherer("a", "1", "x")
@@ -262,7 +264,7 @@ func TestClaimantThatYields(t *testing.T) {
 	})
 }
 
-// startUnadopted starts the operator with the orphan p, whose adoption is refused, and waits until the claimant b was looked at.
+// startUnadopted starts the operator with the orphan p, whose adoption is refused, and waits until the claimant b was reconciled.
 func (g *gathering) startUnadopted(t *testing.T) {
 	t.Helper()
 	g.refuse = func(verb, resource, _ string) *refusing {
@@ -282,8 +284,8 @@ func (g *gathering) startUnadopted(t *testing.T) {
 	})
 }
 
-// TestClaimantThatSelectsOthers: when the oldest claimant of an orphan that it has not adopted selects other objects, or none, the next one
-// is woken. An empty selector and none at all read the same.
+// TestClaimantThatSelectsOthers: when the oldest claimant of an orphan that it has not adopted selects other objects, or none, the next
+// one is woken. An empty selector and a selector of nothing have the same text.
 func TestClaimantThatSelectsOthers(t *testing.T) {
 	for name, edit := range map[string]struct{ before, after string }{"others": {"x", "y"}, "none": {"", "nothing"}} {
 		t.Run(name, func(t *testing.T) {
@@ -318,7 +320,7 @@ func TestClaimsPanic(t *testing.T) {
 	}
 }
 
-// TestClaimantWhoseKindGoes: no event says that the older claimant is gone, as its kind is not served any more. The younger one, of another
+// TestClaimantWhoseKindGoes: no event says that the older claimant is gone, as its kind is no longer served. The younger one, of another
 // kind, is queued.
 func TestClaimantWhoseKindGoes(t *testing.T) {
 	g := newGathering(t, "Collector")
@@ -330,8 +332,8 @@ func TestClaimantWhoseKindGoes(t *testing.T) {
 	g.awaitOwners(t, "p", "Collector b!")
 }
 
-// TestOwnerThatIsGoneAdoptsNothing: a watch that lags shows an owner that was deleted, and whose dependents were left. What it
-// adopted would be collected.
+// TestOwnerThatIsGoneAdoptsNothing: a watch that lags shows an owner that was deleted without its dependents. Garbage collection would
+// delete what it adopted.
 func TestOwnerThatIsGoneAdoptsNothing(t *testing.T) {
 	g := newGathering(t)
 	g.gatherer("a", "1", "x")
@@ -350,7 +352,7 @@ func TestOwnerThatIsGoneAdoptsNothing(t *testing.T) {
 	}
 }
 
-// left is a pod that the cache shows as a deleted object's, and that has no controller any more. The watch of pods is held.
+// left stores a pod that has no controller any more and that the cache shows as a deleted object's. The watch of pods is held.
 func (g *gathering) left(t *testing.T, name string) {
 	t.Helper()
 	g.pod(name, "x", ref("Gatherer", "a", "old", true))
@@ -365,23 +367,31 @@ func (g *gathering) left(t *testing.T, name string) {
 	})
 }
 
-// TestOrphanThatIsNotSeenYet: a deleted object has orphaned its pod, and another one of its name and kind plans a pod of that name. The cache
-// still shows the old controller: the reconcile waits for the cache and adopts the pod, without an event NameConflict.
+// TestOrphanThatIsNotSeenYet: a deleted object has orphaned its pod, and another one of its name and kind plans a pod of that name, as the
+// cache shows the old controller. The reconcile waits for the cache and adopts the pod, without an event NameConflict. What counts is what
+// the plan was made from: the cache may show the orphan by the time that the API server says that the name is taken.
 func TestOrphanThatIsNotSeenYet(t *testing.T) {
-	g := newGathering(t)
-	g.creates = true
-	g.left(t, "pod-0")
-	g.gatherer("a", "2", "x")
-	eventually(t, "the pod to be looked at, whose name is taken", func() bool { return g.count("GET pods pod-0") > 0 })
-	g.locked(func() { g.held["pods"] = false })
-	g.awaitOwners(t, "pod-0", "Gatherer a!")
-	if pods := g.names("pods"); !slices.Equal(pods, []string{"pod-0"}) || g.hasEvent("NameConflict") {
-		t.Errorf("pods %v, event NameConflict: %v", pods, g.hasEvent("NameConflict"))
+	for _, early := range []bool{false, true} {
+		t.Run(map[bool]string{false: "shown after the look at the pod", true: "shown before the pod is created"}[early], func(t *testing.T) {
+			g := newGathering(t)
+			g.creates = true
+			if early {
+				g.creating = func() { g.controller.letShow(t, g.apiServer, "pod-0") }
+			}
+			g.left(t, "pod-0")
+			g.gatherer("a", "2", "x")
+			eventually(t, "the pod to be looked at, whose name is taken", func() bool { return g.count("GET pods pod-0") > 0 })
+			g.locked(func() { g.held["pods"] = false })
+			g.awaitOwners(t, "pod-0", "Gatherer a!")
+			if pods := g.names("pods"); !slices.Equal(pods, []string{"pod-0"}) || g.hasEvent("NameConflict") {
+				t.Errorf("pods %v, event NameConflict: %v", pods, g.hasEvent("NameConflict"))
+			}
+		})
 	}
 }
 
-// TestOrphanOfAnOlderOwner: the pod whose name is taken has been seen, in the cache or by a reading of the API server where the cache lags,
-// and another object has the better claim: that is a conflict of names.
+// TestOrphanOfAnOlderOwner: the pod whose name is taken has been seen, in the cache or in a live read where the cache lags, and another
+// object has the better claim: that is a conflict of names.
 func TestOrphanOfAnOlderOwner(t *testing.T) {
 	for name, held := range map[string]bool{"in the cache": false, "read": true} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 	"stoic/schema"
 )
 
-// Controller moves the cluster towards what the objects ask for.
+// Controller moves the cluster towards what the objects specify.
 //
 //	API server
 //	  | untyped watch, one per Watch                  watches of what objects own
@@ -61,15 +61,15 @@ type Controller struct {
 	reads      map[*watch.Read]*cache.Dependents
 	watchers   []*watcher
 	timing     election.Timing
-	// grace is how long running reconciles may take to finish when the stop comes. It leaves time, of the 30 seconds that
-	// Kubernetes gives, to send events and to release the lease.
+	// grace is how long running reconciles may take to finish after the stop signal. Of the 30 seconds that Kubernetes
+	// gives, it leaves time to send events and to release the lease.
 	grace time.Duration
 
-	// elected is closed when this process may write; at once if there is no election.
+	// elected is closed when this process may write; immediately if there is no election.
 	elected chan struct{}
 }
 
-// New connects nothing and starts nothing; it fails only on options that cannot work.
+// New makes a controller; it connects to nothing and starts nothing. It fails only on options that cannot work.
 func New(o Options) (*Controller, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func New(o Options) (*Controller, error) {
 	return c, nil
 }
 
-// leaseName is that of the lease, or the operator's where there is no election.
+// leaseName returns the name of the lease, or that of the operator if there is no election.
 func leaseName(o Options) string {
 	if o.Lease == nil {
 		return o.Name
@@ -97,10 +97,11 @@ func leaseName(o Options) string {
 	return o.Lease.Name
 }
 
-// MetricsPrefix is what the names of the engine's own metrics begin with.
+// MetricsPrefix returns the prefix of the names of the engine's own metrics.
 func MetricsPrefix(operator string) string { return strings.ReplaceAll(operator, "-", "_") }
 
-// Config is that of clients whose requests are counted with the controller's, and whose missing rights are.
+// Config returns the configuration for clients whose requests, and whose missing rights, are counted with the
+// controller's.
 func (c *Controller) Config() *rest.Config { return c.metrics.Instrument(c.options.Config, c.log) }
 
 // connect makes the clients.
@@ -133,7 +134,7 @@ func (c *Controller) connect() error {
 	return err
 }
 
-// count reports an event that was sent to the watch of the object that it is about.
+// count passes an event that was sent to the watch of the object that it is about.
 func (c *Controller) count(head *schema.Head, counted schema.Count) {
 	for _, w := range c.watchers {
 		if w.Resource == head.Resource {
@@ -142,7 +143,7 @@ func (c *Controller) count(head *schema.Head, counted schema.Count) {
 	}
 }
 
-// dependentsOf is the one cache of an Owned, made when the first watch lists it.
+// dependentsOf returns the one cache of an Owned, made when the first watch lists it.
 func (c *Controller) dependentsOf(owned *Owned) *cache.Dependents {
 	for _, d := range c.dependents {
 		if d.Owned == owned {
@@ -160,7 +161,8 @@ func (c *Controller) dependentsOf(owned *Owned) *cache.Dependents {
 	return d
 }
 
-// isOwnerServed says whether objects are served that own what a cache holds; known if the API server has said so of all.
+// isOwnerServed reports whether a resource that owns what a cache holds is served; known, if the API server has
+// answered for all of them.
 func (c *Controller) isOwnerServed(d *cache.Dependents) (served, known bool) {
 	known = true
 	for _, w := range c.watchers {
@@ -172,12 +174,13 @@ func (c *Controller) isOwnerServed(d *cache.Dependents) (served, known bool) {
 	return served, known
 }
 
-// isEverywhere: the children of an owner may stand in other namespaces, those that are not served among them.
+// isEverywhere reports whether children may be in namespaces other than their owner's, even in namespaces that are not
+// served.
 func (c *Controller) isEverywhere(owned *Owned) bool {
 	return owned.OwnerAnnotation != "" || slices.ContainsFunc(c.options.Watches, func(w Watch) bool { return w.Resource.Cluster && slices.Contains(w.Owns, owned) })
 }
 
-// readsOf is the one cache of a Read, made when the first watch lists it.
+// readsOf returns the one cache of a Read, made when the first watch lists it.
 func (c *Controller) readsOf(read *watch.Read) *cache.Dependents {
 	if d := c.reads[read]; d != nil {
 		return d
@@ -188,7 +191,7 @@ func (c *Controller) readsOf(read *watch.Read) *cache.Dependents {
 	return d
 }
 
-// wakeAll queues all objects that may own what a cache holds: it can be seen now, or not any more.
+// wakeAll enqueues all objects that may own what a cache holds, when the cache becomes readable or unreadable.
 func (c *Controller) wakeAll(d *cache.Dependents) {
 	for _, w := range c.watchers {
 		if (slices.Contains(w.dependents, d) || slices.Contains(w.reads, d)) && c.mayWrite() {
@@ -197,7 +200,8 @@ func (c *Controller) wakeAll(d *cache.Dependents) {
 	}
 }
 
-// wake queues the object that owns a child, or that owns its owner. Children of resources that are not served wake none.
+// wake enqueues the owner of a child, and the owner of that owner. Owners of resources that no watch serves are
+// ignored.
 func (c *Controller) wake(owner cache.Owner) {
 	if !c.mayWrite() {
 		return
@@ -222,8 +226,8 @@ func (c *Controller) enqueueOwner(owner cache.Owner) {
 	}
 }
 
-// Run serves until ctx ends, then stops in order: no reconcile begins, those that run finish, events that were emitted
-// are sent, the lease is released. It returns nil after a graceful stop.
+// Run serves until ctx ends, then stops in order: no reconcile begins, running ones finish, emitted events are sent,
+// the lease is released. It returns nil after a graceful stop.
 func (c *Controller) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
@@ -288,8 +292,8 @@ func (c *Controller) work(leading, writing context.Context) {
 	emitter.Wait()
 }
 
-// mayWrite says whether this process leads. A standby queues no keys: they would pile up, those of objects long gone
-// among them.
+// mayWrite reports whether this process leads. A standby enqueues no keys: they would pile up, among them those of
+// objects that no longer exist.
 func (c *Controller) mayWrite() bool {
 	select {
 	case <-c.elected:
@@ -301,7 +305,7 @@ func (c *Controller) mayWrite() bool {
 
 func (c *Controller) childrenReady() bool { return c.notReady() == "" }
 
-// notReady is a resource that decisions depend on and that has not been read yet, or "".
+// notReady returns a resource that decisions depend on and that has not been read yet, or "".
 func (c *Controller) notReady() string {
 	for _, d := range c.dependents {
 		if !d.Ready() {
@@ -316,8 +320,8 @@ func (c *Controller) notReady() string {
 	return ""
 }
 
-// HealthHandler serves /healthz (the process answers and no reconcile hangs) and /readyz (everything that the API server
-// serves has been read). A standby is ready: it would lead at once.
+// HealthHandler serves /healthz (the process answers and no reconcile hangs) and /readyz (everything that the API
+// server serves has been read). A standby is ready: it could lead immediately.
 func (c *Controller) HealthHandler() http.Handler {
 	return serve.HealthHandler(func() string {
 		for _, w := range c.watchers {
@@ -334,7 +338,8 @@ func (c *Controller) HealthHandler() http.Handler {
 	})
 }
 
-// Unread is the plural of a resource whose objects have not been read yet; "": all that the API server serves have been.
+// Unread returns the plural of a resource whose objects have not been read yet, or "" if all that the API server serves
+// have been.
 func (c *Controller) Unread() string {
 	if waits := c.notReady(); waits != "" {
 		return waits

@@ -9,8 +9,8 @@ import (
 	"stoic/training"
 )
 
-// TestRequestsOfOneJob: five pods that come up one after the other, as kubelets have it, and end so. What is known is not
-// asked for: ten creations, three writes of the status and three events.
+// TestRequestsOfOneJob: five pods start one after the other, as kubelets do it, and end so. What is known is not
+// requested: ten creations, three writes of the status and three events.
 func TestRequestsOfOneJob(t *testing.T) {
 	const workers, statuses, events = 5, 3, 3
 	s := newAPIServer(t)

@@ -15,7 +15,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// refusingAutoscalers is an API server that refuses the first creations of autoscalers for good, and counts all.
+// refusingAutoscalers returns an API server that refuses the first creations of autoscalers as invalid, and counts all.
 func refusingAutoscalers(t *testing.T, first int32) (s *apiServer, tries *atomic.Int32) {
 	t.Helper()
 	s, tries = newAPIServer(t), &atomic.Int32{}
@@ -29,12 +29,12 @@ func refusingAutoscalers(t *testing.T, first int32) (s *apiServer, tries *atomic
 	return s, tries
 }
 
-// autoscalerOf is a plan that creates one autoscaler.
+// autoscalerOf returns a plan that creates one autoscaler.
 func autoscalerOf() schema.Plan {
 	return schema.Plan{Create: []schema.Object{{Resource: training.Autoscalers(), Namespace: "ns", Name: "a", Body: []byte(`{"metadata":{"name":"a"}}`)}}}
 }
 
-// An autoscaler that is refused costs one request in a while, whatever else happens to the job, until it is changed.
+// TestRefusedDependent: a refused autoscaler costs one request in a while, whatever else happens to the job, until the job is changed.
 func TestRefusedDependent(t *testing.T) {
 	s, _ := refusingAutoscalers(t, math.MaxInt32)
 	now := time.Now()
@@ -74,8 +74,8 @@ func TestRefusedDependent(t *testing.T) {
 	}
 }
 
-// TestRefusedDependentIsTriedAgain: the job runs well without it, and nothing happens to it; the autoscaler comes all the same when
-// it is let through. Found by the fault rig (G6).
+// TestRefusedDependentIsTriedAgain: the job runs well without its autoscaler, and nothing happens to it. The autoscaler is nevertheless
+// created when it is accepted. Found by the fault rig (G6).
 func TestRefusedDependentIsTriedAgain(t *testing.T) {
 	s, tries := refusingAutoscalers(t, 2)
 	now := newClock()

@@ -24,7 +24,7 @@ import (
 
 const groupsPath = "/apis/scheduling.volcano.sh/v1beta1/namespaces/ns/podgroups/"
 
-// ganged is a controller of TFJobs whose pods Volcano schedules.
+// ganged returns a controller of TFJobs whose pods Volcano schedules.
 func ganged(t *testing.T, s *apiServer) *Controller {
 	t.Helper()
 	return newTestController(t, s, func(o *Options) {
@@ -42,7 +42,7 @@ func (s *apiServer) serve(group, plural string) {
 
 func (s *apiServer) serveVolcano() { s.serve("scheduling.volcano.sh/v1beta1", "podgroups") }
 
-// groupPhase is what Volcano writes.
+// groupPhase sets the phase that Volcano writes.
 func (s *apiServer) groupPhase(name string, phase any) {
 	s.locked(func() {
 		o := maps.Clone(s.At(groupsPath + name))
@@ -51,7 +51,7 @@ func (s *apiServer) groupPhase(name string, phase any) {
 	})
 }
 
-// hasEvent says whether an event of this reason is stored.
+// hasEvent reports whether an event of this reason is stored.
 func (s *apiServer) hasEvent(reason string) bool {
 	found := false
 	s.locked(func() {
@@ -84,7 +84,7 @@ func TestGangFromBeginningToEnd(t *testing.T) {
 	}
 }
 
-// A CRD that comes later: the job waits, an event says why, and it continues by itself.
+// TestGangWithoutCRD: the CRD is installed later. The job waits, an event says why, and it continues by itself.
 func TestGangWithoutCRD(t *testing.T) {
 	s := newAPIServer(t)
 	c := ganged(t, s)
@@ -101,8 +101,8 @@ func TestGangWithoutCRD(t *testing.T) {
 	}
 }
 
-// A resource that objects cannot do without and that is not served: nothing is decided, their authors are told why, and
-// they are reconciled when it comes, without polling in between.
+// TestRequiredResourceThatIsNotServed: objects cannot do without a resource that is not served. Nothing is decided, events tell the users
+// why, and the objects are reconciled when it is served, without polling in between.
 func TestRequiredResourceThatIsNotServed(t *testing.T) {
 	s := newAPIServer(t)
 	c := newTestController(t, s, func(o *Options) {
@@ -121,7 +121,7 @@ func TestRequiredResourceThatIsNotServed(t *testing.T) {
 	eventually(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
 }
 
-// Without the flag nothing is asked about groups.
+// TestWithoutGang: without the flag no request is about groups.
 func TestWithoutGang(t *testing.T) {
 	s := newAPIServer(t)
 	s.serveVolcano()
@@ -133,7 +133,7 @@ func TestWithoutGang(t *testing.T) {
 	}
 }
 
-// What may not be watched is reported to the author with the reason.
+// TestGangForbidden: a resource that must not be watched is reported to the user with the reason.
 func TestGangForbidden(t *testing.T) {
 	s := newAPIServer(t)
 	s.serveVolcano()
@@ -150,7 +150,7 @@ func TestGangForbidden(t *testing.T) {
 	eventually(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
 }
 
-// A group of another owner is not touched, and the job waits.
+// TestForeignGroup: a group of another owner is not touched, and the job waits.
 func TestForeignGroup(t *testing.T) {
 	s := newAPIServer(t)
 	s.serveVolcano()
@@ -166,7 +166,7 @@ func TestForeignGroup(t *testing.T) {
 	}
 }
 
-// A group that an earlier operator made for this job has no label, and is not seen; it gets one.
+// TestGroupOfAnEarlierOperator: a group that an earlier operator made for this job has no label, and is not seen; it gets one.
 func TestGroupOfAnEarlierOperator(t *testing.T) {
 	s := newAPIServer(t)
 	s.serveVolcano()
@@ -188,7 +188,7 @@ func TestGroupOfAnEarlierOperator(t *testing.T) {
 	}
 }
 
-// A schema that drops what is wanted is written to once, not in every reconcile.
+// TestPatchThatChangesNothing: a dependent whose schema drops fields is written once, not in every reconcile.
 func TestPatchThatChangesNothing(t *testing.T) {
 	s := newAPIServer(t)
 	s.serveVolcano()
@@ -215,7 +215,7 @@ func TestPatchThatChangesNothing(t *testing.T) {
 	}
 }
 
-// What a decision depends on wakes the job, and a report that changes nothing else does not.
+// TestWhatOfADependentWakes: what a decision depends on wakes the job, and a report that changes nothing else does not.
 func TestWhatOfADependentWakes(t *testing.T) {
 	s := newAPIServer(t)
 	s.serveVolcano()
@@ -280,7 +280,7 @@ func TestWhatOfADependentWakes(t *testing.T) {
 	}
 }
 
-// TestEndsThatWereMissed: jobs that go while their watch is down leave nothing in memory; what is known of the others is kept.
+// TestEndsThatWereMissed: jobs that are deleted while their watch is down leave nothing in memory; what is known of the others is kept.
 func TestEndsThatWereMissed(t *testing.T) {
 	s, _ := refusingAutoscalers(t, math.MaxInt32)
 	now := time.Now()

@@ -21,7 +21,7 @@ func lease(holder string, renewed time.Time, seconds int) map[string]any {
 			"renewTime": renewed.UTC().Format(metav1.RFC3339Micro), "acquireTime": renewed.UTC().Format(metav1.RFC3339Micro)}}
 }
 
-// holder of the lease.
+// holder returns the holder of the lease.
 func (s *apiServer) holder() string { return s.ofLease("holderIdentity") }
 
 func (s *apiServer) ofLease(field string) (value string) {
@@ -32,7 +32,7 @@ func (s *apiServer) ofLease(field string) (value string) {
 	return value
 }
 
-// lostTime sums up, until stop is called, by how much pauses of 10 ms were longer than 30: the time in which this machine ran others.
+// lostTime sums up, until stop is called, how much pauses of 10 ms exceeded 30 ms: the time in which this machine ran other processes.
 func lostTime() (stop func() time.Duration) {
 	over, sum := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -55,7 +55,7 @@ func lostTime() (stop func() time.Duration) {
 	}
 }
 
-// A graceful stop begins no new reconcile, however many wait.
+// TestStopBeginsNoReconcile: a graceful stop begins no new reconcile, however many wait.
 func TestStopBeginsNoReconcile(t *testing.T) {
 	s := newAPIServer(t)
 	slow := make(chan struct{})
@@ -84,7 +84,7 @@ func TestStopBeginsNoReconcile(t *testing.T) {
 	}
 }
 
-// A standby keeps no list of jobs that came and went.
+// TestStandbyQueuesNothing: a standby keeps no list of jobs that were created and deleted.
 func TestStandbyQueuesNothing(t *testing.T) {
 	s := newAPIServer(t)
 	s.locked(func() { s.store(leasePath, lease("other", time.Now(), 3600)) })
@@ -100,7 +100,7 @@ func TestStandbyQueuesNothing(t *testing.T) {
 	eventually(t, "the pod after the take-over", func() bool { return len(s.names("pods")) == 1 })
 }
 
-// The lease is held until the last write is out.
+// TestLeaseIsReleasedAfterTheLastWrite: the lease is held until the last write is complete.
 func TestLeaseIsReleasedAfterTheLastWrite(t *testing.T) {
 	s := newAPIServer(t)
 	slow := make(chan struct{})
@@ -125,8 +125,8 @@ func TestLeaseIsReleasedAfterTheLastWrite(t *testing.T) {
 	}
 }
 
-// A leader that cannot renew its lease stops writing at once: before anybody else may begin, and without giving the
-// lease away while a write is under way.
+// TestDeposedLeaderStopsAtOnce: a leader that cannot renew its lease stops writing before another process may begin, and does not release
+// the lease while a write is under way.
 func TestDeposedLeaderStopsAtOnce(t *testing.T) {
 	s := newAPIServer(t)
 	c := newTestController(t, s, func(o *Options) { o.Lease = &election.Lease{Namespace: "ns", Name: "l"} })
@@ -173,7 +173,7 @@ func TestDeposedLeaderStopsAtOnce(t *testing.T) {
 	}
 }
 
-// A reconcile that hangs when the stop comes does not keep the lease from being given back.
+// TestStopHasAnEnd: a reconcile that hangs at the stop does not keep the lease from being released.
 func TestStopHasAnEnd(t *testing.T) {
 	s := newAPIServer(t)
 	hang := make(chan struct{})

@@ -11,7 +11,7 @@ import (
 	"stoic/schema"
 )
 
-// A reconcile whose events found no room is requeued for them, and nothing else waits for that.
+// TestRequeueForEvents: a reconcile whose events found no room is requeued for them, and nothing else waits for that.
 func TestRequeueForEvents(t *testing.T) {
 	s := newAPIServer(t)
 	c := newTestController(t, s, nil)

@@ -6,7 +6,7 @@ import (
 	"stoic/schema"
 )
 
-// TestIsEverywhere: where only one namespace is served, the children that may stand in others are seen all the same.
+// TestIsEverywhere: if only one namespace is served, children that may be in others are seen nevertheless.
 func TestIsEverywhere(t *testing.T) {
 	plain, annotated, ofCluster := &Owned{Resource: schema.ConfigMaps()}, &Owned{Resource: schema.ConfigMaps(), OwnerAnnotation: "test.example.com/owner"},
 		&Owned{Resource: schema.ConfigMaps()}

@@ -9,9 +9,9 @@ import (
 	"stoic/test/faults/apimodel"
 )
 
-// TestFinalizerOutlivesOptionalChildren: a process that led before has made a child in another namespace, which only a finalizer deletes. The
-// watch of its resource lags behind that of the owner. The finalizer stays until the child is gone, also where the resource is
-// optional, and where the owner was verified for another plan before it was deleted.
+// TestFinalizerOutlivesOptionalChildren: an earlier leader has made a child in another namespace, which only a finalizer deletes. The
+// watch of its resource lags behind that of the owner. The finalizer stays until the child is gone, even if the resource is optional, and
+// if the owner was verified for another plan before it was deleted.
 func TestFinalizerOutlivesOptionalChildren(t *testing.T) {
 	const annotation, childPath, finalizer = "example.com/owner", "/api/v1/namespaces/other/configmaps/c", "example.com/f"
 	for name, c := range map[string]struct{ optional, before bool }{

@@ -9,9 +9,9 @@ import (
 	"stoic/test/faults/apimodel"
 )
 
-// TestGarbageIsNotRecreated: a job is deleted and another of its name is created while the watch of jobs is silent, and the
-// garbage collector takes the children. They are not created again for an owner that is gone: those would be garbage as well, and
-// so on for as long as the watch lags, at every death. Found by the fault rig (G4): thirty pods in thirteen seconds.
+// TestGarbageIsNotRecreated: a job is deleted and another of its name is created while the watch of jobs is silent, and the garbage
+// collector deletes the children. They are not created again for an owner that is gone: those would be garbage as well, and so on for as
+// long as the watch lags. Found by the fault rig (G4): thirty pods in thirteen seconds.
 func TestGarbageIsNotRecreated(t *testing.T) {
 	for name, next := range map[string]func(*apiServer){
 		"recreated": func(s *apiServer) {
@@ -44,8 +44,8 @@ func TestGarbageIsNotRecreated(t *testing.T) {
 				t.Errorf("%d pods were made for a job that is %s", n, name)
 			}
 			eventually(t, "a look at the job", func() bool { return s.count("GET tfjobs a") > 0 })
-			// One look for each time that the collector comes by and for each reconcile that was requeued meanwhile, which are no more:
-			// both are timed, so the number is not exact.
+			// One GET for each run of the collector and for each reconcile that was requeued meanwhile, which are no more: both are
+			// timed, so the number is not exact.
 			if n := s.count("GET tfjobs a"); n > 20 {
 				t.Errorf("looked at the job %d times, want at most twenty", n)
 			}
@@ -57,14 +57,14 @@ func TestGarbageIsNotRecreated(t *testing.T) {
 	}
 }
 
-// finishing is a job whose foreground deletion has begun.
+// finishing returns a job whose foreground deletion has begun.
 func finishing(o map[string]any) map[string]any {
 	meta := o["metadata"].(map[string]any)
 	meta["deletionTimestamp"], meta["finalizers"] = "2026-01-01T00:00:00Z", []any{"foregroundDeletion"}
 	return o
 }
 
-// collect takes all children.
+// collect deletes all children.
 func collect(s *apiServer) {
 	s.locked(func() {
 		for _, resource := range []string{"pods", "services"} {
@@ -75,7 +75,7 @@ func collect(s *apiServer) {
 	})
 }
 
-// TestSuccessorIsCreatedAfterOneLook: a pod that others delete is created again, for the price of one look at its job.
+// TestSuccessorIsCreatedAfterOneLook: a pod that another client deletes is created again, at the cost of one GET of its job.
 func TestSuccessorIsCreatedAfterOneLook(t *testing.T) {
 	s := newAPIServer(t)
 	s.put(job("a", 2, `{}`))

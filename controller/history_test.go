@@ -13,9 +13,9 @@ import (
 	"stoic/training/kinds"
 )
 
-// What other operators have got wrong in the past, where no other test looks; see test/faults/seeded.
+// These tests are about errors of earlier operators that no other test covers; see test/faults/seeded.
 
-// client-go asks for what any cache has, which may be a past in which deleted objects still exist.
+// TestListsAreNotOfThePast: client-go lists from any cache, which may show a past in which deleted objects still exist.
 func TestListsAreNotOfThePast(t *testing.T) {
 	s := newAPIServer(t)
 	start(t, newTestController(t, s, nil))
@@ -30,7 +30,8 @@ func TestListsAreNotOfThePast(t *testing.T) {
 	})
 }
 
-// A request that timed out may have done its work or not. It has not succeeded before that was seen.
+// TestTimeoutIsNoSuccess: a request that timed out may have done its work or not. It is no success until the result was
+// seen.
 func TestTimeoutIsNoSuccess(t *testing.T) {
 	s := newAPIServer(t)
 	c := newTestController(t, s, nil)
@@ -46,7 +47,7 @@ func TestTimeoutIsNoSuccess(t *testing.T) {
 	}
 }
 
-// The pod of a deleted job is no pod of the next job of that name, whatever it has done.
+// TestSameNameIsNotSameJob: the pod of a deleted job is no pod of the next job of that name, whatever it has done.
 func TestSameNameIsNotSameJob(t *testing.T) {
 	s := newAPIServer(t)
 	old := owned("a-worker-0", "old", "TFJob", "a", kinds.TFJob().Controller)
@@ -81,7 +82,8 @@ func TestLiveReadKnowsTheOwner(t *testing.T) {
 	}
 }
 
-// An event that is emitted before its status is on record is emitted again, after a conflict, by another reconcile.
+// TestNoEventBeforeItsStatusIsOnRecord: an event that is emitted before its status is on record is emitted again, after
+// a conflict, by another reconcile.
 func TestNoEventBeforeItsStatusIsOnRecord(t *testing.T) {
 	s := newAPIServer(t)
 	c := newTestController(t, s, nil)
@@ -106,7 +108,8 @@ func TestNoEventBeforeItsStatusIsOnRecord(t *testing.T) {
 	}
 }
 
-// A key may be queued and its job gone: deleted while an event of its pod was on the way.
+// TestReconcileOfWhatIsGone: a key may be queued although its job is gone: deleted while an event of its pod was on the
+// way.
 func TestReconcileOfWhatIsGone(t *testing.T) {
 	s := newAPIServer(t)
 	c := newTestController(t, s, nil)

@@ -17,7 +17,7 @@ import (
 	"stoic/training/operator"
 )
 
-// The kind comes late, is deleted and comes back with other objects under the same names.
+// TestKindComesAndGoes: the kind is installed late, is deleted and is installed again with other objects under the same names.
 func TestKindComesAndGoes(t *testing.T) {
 	s := newAPIServer(t)
 	s.Unserve("tfjobs")
@@ -39,7 +39,7 @@ func TestKindComesAndGoes(t *testing.T) {
 	eventually(t, "the status of the new job", func() bool { st := s.head("a"); return st.Is(training.Created) })
 }
 
-// A kind whose CRD is not installed is no reason not to serve the others.
+// TestMissingKindStopsNoOther: a kind whose CRD is not installed is no reason not to serve the others.
 func TestMissingKindStopsNoOther(t *testing.T) {
 	s := newAPIServer(t)
 	start(t, newTestController(t, s, func(o *Options) { o.Watches = jobs(o, kinds.PyTorchJob(), kinds.TFJob()) }))
@@ -47,8 +47,8 @@ func TestMissingKindStopsNoOther(t *testing.T) {
 	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 }
 
-// TestKindOfAnotherShape: an operator that takes a kind for another one, or looks for its objects elsewhere, says so and is not ready. It
-// would wait for keys that never come.
+// TestKindOfAnotherShape: an operator that was written for another kind or scope than the served one says so and is not ready. Otherwise
+// it would wait for keys that never come.
 func TestKindOfAnotherShape(t *testing.T) {
 	for want, change := range map[string]func(*schema.Resource){
 		"the API server serves tfjobs of kubeflow.org/v1 in namespaces, and the operator looks for them for the cluster": func(r *schema.Resource) { r.Cluster = true },
@@ -76,8 +76,8 @@ func resultOf(uid, version string) *convert.Result {
 	return result
 }
 
-// What is known of an object is forgotten when it ends, in whatever way its end is reported. A deletion that the watch missed is
-// reported as one by package cache.
+// TestHandlersForget: what is known of an object is forgotten when it is deleted, in whatever way that is reported. Package cache reports
+// a deletion that the watch missed as a deletion.
 func TestHandlersForget(t *testing.T) {
 	s := newAPIServer(t)
 	l := newTestController(t, s, nil).watchers[0]
@@ -126,8 +126,8 @@ func TestHandlersForget(t *testing.T) {
 	}
 }
 
-// TestSchemaChanged: a relist returns an object at the resourceVersion that is known with other content, as the CRD got a default or lost
-// a field. No update of the object will follow.
+// TestSchemaChanged: a relist returns an object at a known resourceVersion with other content, as the CRD got a default or lost a field.
+// No update of the object will follow.
 func TestSchemaChanged(t *testing.T) {
 	read := func(policy string) *convert.Result {
 		result := operator.Convert(kinds.TFJob(), &unstructured.Unstructured{Object: job("a", 1, policy)})

@@ -2,8 +2,8 @@ package controller
 
 import "testing"
 
-// What only objects of a kind own that is not served is not read, and keeps nothing from being ready; when the kind comes it
-// is there. The operator then needs permissions of a kind only where the kind is installed.
+// TestNothingIsReadForAKindThatIsNotServed: what only objects of an unserved kind own is not read, and keeps nothing from being ready.
+// When the kind is installed it is read. The operator then needs permissions of a kind only where the kind is installed.
 func TestNothingIsReadForAKindThatIsNotServed(t *testing.T) {
 	s := newAPIServer(t)
 	s.serveVolcano()

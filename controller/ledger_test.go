@@ -18,8 +18,8 @@ import (
 	"stoic/training/plan"
 )
 
-// failing stores a job whose one worker may be restarted, starts a controller of pods that are old enough to be replaced
-// at once, and waits for the pod.
+// failing stores a job whose one worker may be restarted, starts a controller for which pods are old enough to be replaced immediately,
+// and waits for the pod.
 func failing(t *testing.T, policy string) (*apiServer, *Controller) {
 	t.Helper()
 	s := newAPIServer(t)
@@ -32,7 +32,7 @@ func failing(t *testing.T, policy string) (*apiServer, *Controller) {
 	return s, c
 }
 
-// ledger reads that of the stored job a.
+// ledger returns the ledger of the stored job a.
 func (s *apiServer) ledger() (l training.Ledger) {
 	s.locked(func() {
 		annotations, _ := s.At(jobsPath + "a")["metadata"].(map[string]any)["annotations"].(map[string]any)
@@ -42,7 +42,7 @@ func (s *apiServer) ledger() (l training.Ledger) {
 	return l
 }
 
-// pod is the UID and the row of the stored pod, which are empty if there is none.
+// pod returns the UID and the row of the stored pod, which are empty if there is none.
 func (s *apiServer) pod() (id types.UID, row string) {
 	s.locked(func() {
 		if o := s.At("/api/v1/namespaces/ns/pods/a-worker-0"); o != nil {
@@ -61,7 +61,7 @@ func (s *apiServer) requests() []string {
 	return all
 }
 
-// A job pays for its restarts, each of them with one request and before its pod is deleted, and for nothing else.
+// TestRestartsAreOnRecordFirst: a restart costs one more request, before its pod is deleted, and nothing else does.
 func TestRestartsAreOnRecordFirst(t *testing.T) {
 	s, c := failing(t, `{"backoffLimit":2}`)
 	if n := s.count("PATCH"); n != 1 {
@@ -88,14 +88,15 @@ func TestRestartsAreOnRecordFirst(t *testing.T) {
 	if total := s.ledger().Restarts; total != 2 {
 		t.Errorf("%d on record, want 2", total)
 	}
-	// Of a restart: status, ledger, deletion, in this order.
+	// A restart writes the status and the ledger and deletes the pod, in this order.
 	all := slices.DeleteFunc(s.requests(), func(r string) bool { return strings.HasPrefix(r, "POST events") }) // sent meanwhile
 	if at := slices.Index(all, "DELETE pods a-worker-0"); at < 2 || strings.Join(all[at-2:at], ", ") != "PATCH tfjobs/status a, PATCH tfjobs a" {
 		t.Errorf("before the deletion: %v", all[:at])
 	}
 }
 
-// Whatever keeps the ledger from being written, no failed pod is deleted meanwhile, and it is counted once.
+// TestLedgerThatCannotBeWritten: whatever keeps the ledger from being written, no failed pod is deleted meanwhile, and it is counted
+// once.
 func TestLedgerThatCannotBeWritten(t *testing.T) {
 	for name, fault := range map[string]struct {
 		begin, end func(*apiServer)
@@ -136,8 +137,8 @@ func TestLedgerThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// The pods of a finished job go when its terminal condition is in the ledger, and also if the API server refuses that for good: a
-// node is worth more than a precaution. Trouble that passes is waited for.
+// TestTerminalConditionIsOnRecordFirst: the pods of a finished job are deleted when its terminal condition is in the ledger, and also if
+// the API server refuses that permanently: a node is worth more than a precaution. A transient error is waited out.
 func TestTerminalConditionIsOnRecordFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		with *refusing
@@ -181,7 +182,7 @@ func noLedger(with refusing) func(string, string, string) *refusing {
 	}
 }
 
-// Another writer between the status and the annotations makes the reconcile be retried.
+// TestAnnotationsAreWrittenAtTheirVersion: another client's write between the status and the annotations makes the reconcile be retried.
 func TestAnnotationsAreWrittenAtTheirVersion(t *testing.T) {
 	s := newAPIServer(t)
 	c := newTestController(t, s, nil)
@@ -216,7 +217,7 @@ func TestAnnotationsAreWrittenAtTheirVersion(t *testing.T) {
 	}
 }
 
-// events are the messages that were sent.
+// events returns the messages that were sent.
 func (s *apiServer) events() (messages []string) {
 	s.locked(func() {
 		for _, o := range s.Objects("events") {

@@ -6,10 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
@@ -55,7 +58,7 @@ func TestRequeue(t *testing.T) {
 	}
 }
 
-// TestProbesSlowDown: what may be about to be repaired is tried soon, what stays refused seldom.
+// TestProbesSlowDown: what may be about to be repaired is retried soon, what stays refused seldom.
 func TestProbesSlowDown(t *testing.T) {
 	l := newTestController(t, newAPIServer(t), nil).watchers[0]
 	spy := &spyQueue{TypedDelayingInterface: l.queue}
@@ -82,27 +85,50 @@ type spyQueue struct {
 
 func (q *spyQueue) AddAfter(_ string, d time.Duration) { q.after = d }
 
-// A planner that panics is a fault of one key.
+// TestReconcileThatPanics: a planner that panics, or a generator that does while children are created in parallel, affects one key only.
+// Each is counted and logged with its stack.
 func TestReconcileThatPanics(t *testing.T) {
-	s := newAPIServer(t)
-	c := newTestController(t, s, func(o *Options) {
-		o.Watches = jobs(o, kinds.TFJob())
-		o.Watches[0].Decide = func(seen Observed) Plan {
-			if seen.Head.Meta.Name == "bad" {
-				panic("oh")
+	for name, bad := range map[string]func() Plan{
+		"a planner": func() Plan { panic("oh") },
+		"a generator": func() Plan {
+			return Plan{Create: []schema.Object{{Resource: schema.Pods(), Namespace: "ns", Name: "p", Body: []byte(`{"metadata":{"name":"p"}}`), Generate: "oh"}}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			core, logged := observer.New(zap.ErrorLevel)
+			c := newTestController(t, s, func(o *Options) {
+				o.Log = zap.New(core)
+				o.Watches = jobs(o, kinds.TFJob())
+				w := &o.Watches[0]
+				w.Owns = slices.Clone(w.Owns)
+				pods := slices.IndexFunc(w.Owns, func(owned *Owned) bool { return owned.Resource == schema.Pods() })
+				owned := *w.Owns[pods]
+				owned.Generators = map[string]Generator{"oh": func() (map[string]any, error) { panic("oh") }}
+				w.Owns[pods] = &owned
+				w.Decide = func(seen Observed) Plan {
+					if seen.Head.Meta.Name == "bad" {
+						return bad()
+					}
+					return plan.Decide(seen)
+				}
+			})
+			start(t, c)
+			s.put(job("bad", 1, `{}`))
+			s.put(job("good", 1, `{}`))
+			eventually(t, "the good job's pod", func() bool { return slices.Contains(s.names("pods"), "good-worker-0") })
+			eventually(t, "the count of panics", func() bool { return counted(t, c, "training_operator_panics_total") > 0 })
+			entries := logged.FilterMessage("a reconcile panicked").AllUntimed()
+			if len(entries) == 0 || entries[0].ContextMap()["object"] != "ns/bad" || entries[0].ContextMap()["panic"] != "oh" ||
+				!strings.Contains(entries[0].ContextMap()["stack"].(string), "loop_test.go") {
+				t.Errorf("logged: %v", entries)
 			}
-			return plan.Decide(seen)
-		}
-	})
-	start(t, c)
-	s.put(job("bad", 1, `{}`))
-	s.put(job("good", 1, `{}`))
-	eventually(t, "the good job's pod", func() bool { return len(s.names("pods")) == 1 })
-	eventually(t, "the count of panics", func() bool { return counted(t, c, "training_operator_panics_total") > 0 })
+		})
+	}
 }
 
-// TestContradiction: of a plan that cannot be meant nothing is done, and its object gets an event. Either of two children of one name
-// would win, and a child of a resource that is not owned would be created forever.
+// TestContradiction: nothing of an impossible plan is done, and its object gets an event. Either of two children of one name would win,
+// and a child of a resource that is not owned would be created forever.
 func TestContradiction(t *testing.T) {
 	pod := schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "p", Body: []byte(`{"metadata":{"name":"p"}}`)}
 	other := pod
@@ -127,7 +153,7 @@ func TestContradiction(t *testing.T) {
 	}
 }
 
-// TestCountThatPanics: what is counted after the status is written, and in the goroutine that sends events, disturbs neither.
+// TestCountThatPanics: a Count that panics disturbs neither the writes of a plan nor the goroutine that sends events.
 func TestCountThatPanics(t *testing.T) {
 	s := newAPIServer(t)
 	full := s.fullQuota()

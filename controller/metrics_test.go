@@ -17,7 +17,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// sampleOf a metric whose labels have these values, in the order of their names; -1 if there is none.
+// sampleOf returns the sample of a metric whose labels have these values, in the order of their names; -1 if there is none.
 func sampleOf(t *testing.T, c *Controller, name string, labels ...string) float64 {
 	t.Helper()
 	families, err := c.options.Registry.(*prometheus.Registry).Gather()
@@ -38,8 +38,8 @@ func sampleOf(t *testing.T, c *Controller, name string, labels ...string) float6
 	return -1
 }
 
-// TestReconcilesAreCounted: by result and, those that fail, by class. All series are there before anything has happened, as a
-// rate needs the 0 before the first 1.
+// TestReconcilesAreCounted: by result and, if they fail, by class. All series exist before anything has happened, as a rate needs the 0
+// before the first 1.
 func TestReconcilesAreCounted(t *testing.T) {
 	s := newAPIServer(t)
 	var answer atomic.Int64 // 0: none of these
@@ -101,7 +101,7 @@ func TestReconcilesAreCounted(t *testing.T) {
 	}
 }
 
-// TestPanicsAreAClass: a defect of ours is told apart from trouble with the API server.
+// TestPanicsAreAClass: a defect of ours is distinguished from errors of the API server.
 func TestPanicsAreAClass(t *testing.T) {
 	s := newAPIServer(t)
 	c := newTestController(t, s, func(o *Options) {

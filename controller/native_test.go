@@ -7,7 +7,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// native is a controller of TFJobs whose pods kube-scheduler places together.
+// native returns a controller of TFJobs whose pods kube-scheduler places together.
 func native(t *testing.T, s *apiServer) *Controller {
 	t.Helper()
 	return newTestController(t, s, func(o *Options) {
@@ -15,7 +15,7 @@ func native(t *testing.T, s *apiServer) *Controller {
 	})
 }
 
-// TestNativeVersionIsFound: of the alternatives that are watched, the one that is served is used, and the others are no trouble.
+// TestNativeVersionIsFound: the one of the watched alternatives that is served is used, and the absence of the others is no error.
 func TestNativeVersionIsFound(t *testing.T) {
 	s := newAPIServer(t)
 	s.serve("scheduling.k8s.io/v1alpha1", "workloads")
@@ -41,7 +41,7 @@ func TestNativeVersionIsFound(t *testing.T) {
 	eventually(t, "the end of the Workload", func() bool { return len(s.names("workloads")) == 0 })
 }
 
-// TestNativeVersionsAreAbsent: the author reads one event.
+// TestNativeVersionsAreAbsent: the user gets one event.
 func TestNativeVersionsAreAbsent(t *testing.T) {
 	s := newAPIServer(t)
 	start(t, native(t, s))

@@ -28,15 +28,15 @@ func watchOnly(t *testing.T, c *Controller) {
 	eventually(t, "the caches to be filled", func() bool { return c.childrenReady() && c.watchers[0].objects.Ready() })
 }
 
-// newest is the version of job a that the API server has.
+// newest returns the version of job a that the API server has.
 func (s *apiServer) newest() (version string) {
 	s.locked(func() { version, _ = apimodel.Get(s.At(jobsPath+"a"), "metadata", "resourceVersion").(string) })
 	return version
 }
 
-// TestObservesTheNewest: an event of the object arrives after the object was looked up, and before the caches are found to be
-// fresh. What is decided on is what the cache holds now: a write at the older version would be a conflict, and what is decided
-// may be wrong. Found by the fault rig, as a conflict in one run of some hundreds.
+// TestObservesTheNewest: an event of the object arrives after the object was looked up, and before the caches are found to be fresh. The
+// decision is made on what the cache holds now: a write at the older version would be a conflict, and the decision may be wrong. Found by
+// the fault rig, as a conflict in one run of some hundreds.
 func TestObservesTheNewest(t *testing.T) {
 	s := newAPIServer(t)
 	var decided []string
@@ -73,8 +73,8 @@ func TestObservesTheNewest(t *testing.T) {
 	}
 }
 
-// TestLastFinalizer: the write that takes the last finalizer off an object that is being deleted ends it, and its answer has no
-// version that the end could be waited for with. What still shows the object is behind: it is not finalized twice. Found by the
+// TestLastFinalizer: the write that removes the last finalizer of an object that is being deleted ends the object, and its answer has no
+// version that a cache could be compared with. A cache that still shows the object is behind: it is not finalized twice. Found by the
 // fault rig, as a PATCH that was answered with 404.
 func TestLastFinalizer(t *testing.T) {
 	for name, finalizers := range map[string][]any{

@@ -16,11 +16,12 @@ import (
 
 // Options are what a controller is made of. Every field but Lease and Namespace is required.
 type Options struct {
-	// Name of the operator: events come from it, and with "_" for "-" the names of the engine's metrics begin with it.
+	// Name is that of the operator. Events are reported under it, and the engine's metrics have it as a prefix, with
+	// "_" for "-".
 	Name      string
 	Config    *rest.Config
 	Watches   []Watch
-	Namespace string  // of the objects to serve; "" is all. What they own in others is seen all the same
+	Namespace string  // of the objects to serve; "" is all. Their children in other namespaces are seen nevertheless
 	Workers   int     // per watch
 	EventQPS  float32 // events per second; negative for no limit
 	Identity  string  // who reports events and holds the lease: the pod's name
@@ -30,7 +31,7 @@ type Options struct {
 	Now       func() time.Time
 }
 
-// check says what cannot work; nil: nothing.
+// check returns an error that names the first option that cannot work, or nil.
 func (o *Options) check() error {
 	switch {
 	case len(validation.IsDNS1035Label(o.Name)) > 0:

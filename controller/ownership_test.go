@@ -20,7 +20,7 @@ import (
 
 const podsPath = "/api/v1/namespaces/ns/pods/"
 
-// owned is a pod with that controller and the labels of its children, or without either if they are empty.
+// owned returns a pod with that controller and the labels of its children, or without either if they are empty.
 func owned(name, uid, kind, owner, label string) map[string]any {
 	meta := map[string]any{"name": name, "namespace": "ns"}
 	if uid != "" {
@@ -32,7 +32,7 @@ func owned(name, uid, kind, owner, label string) map[string]any {
 	return map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": meta}
 }
 
-// someHead is that of job a, as the engine gets it from the converter.
+// someHead returns the head of job a, as the engine gets it from the converter.
 func someHead() *schema.Head {
 	head := operator.Convert(kinds.TFJob(), &unstructured.Unstructured{Object: job("a", 1, `{}`)}).Head
 	head.Meta.UID, head.Meta.ResourceVersion = "mine", "7"
@@ -45,13 +45,13 @@ func statusAt(sec int64, reason string) *training.Status {
 		Conditions: []training.Condition{{Type: training.Created, Status: metav1.ConditionTrue, Reason: reason, LastUpdateTime: now, LastTransitionTime: now}}}
 }
 
-// podOf is a plan that creates one pod.
+// podOf returns a plan that creates one pod.
 func podOf() schema.Plan {
 	return schema.Plan{Create: []schema.Object{{Resource: schema.Pods(), Namespace: "ns", Name: "a-worker-0",
 		Body: []byte(`{"metadata":{"name":"a-worker-0"}}`)}}}
 }
 
-// TestNameThatIsTaken: what a creation comes to where an object of that name exists.
+// TestNameThatIsTaken: the result of a creation if an object of that name exists.
 func TestNameThatIsTaken(t *testing.T) {
 	const conflict, oldOwner = "already exists and is not managed by TFJob a;", "still taken by a child of a deleted object of the same name"
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestNameThatIsTaken(t *testing.T) {
 		pod    map[string]any
 		want   string // part of the error's text; "" is no error
 		class  apply.Class
-		report bool // to the author
+		report bool // to the user
 	}{
 		{"ours", owned("a-worker-0", "mine", "TFJob", "a", kinds.TFJob().Controller), "", apply.Done, false},
 		{"ours without its label", owned("a-worker-0", "mine", "TFJob", "a", ""), "put it back", apply.Refused, true},
@@ -132,7 +132,8 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// The status goes out under the version that it was computed from, and comes back as the server kept it.
+// TestStatusIsWrittenAtItsVersion: the status is written at the version that it was computed from, and is returned as
+// the server kept it.
 func TestStatusIsWrittenAtItsVersion(t *testing.T) {
 	s := newAPIServer(t)
 	l := newTestController(t, s, nil).watchers[0]
@@ -174,7 +175,7 @@ func TestStatusIsWrittenAtItsVersion(t *testing.T) {
 	}
 }
 
-// storedAs is the text of a stored object; "" if there is none.
+// storedAs returns the text of a stored object; "" if there is none.
 func (s *apiServer) storedAs(path string) (text string) {
 	s.locked(func() {
 		if o := s.At(path); o != nil {
@@ -185,7 +186,7 @@ func (s *apiServer) storedAs(path string) (text string) {
 	return text
 }
 
-// storedVersion of job a.
+// storedVersion returns the version of job a.
 func (s *apiServer) storedVersion() (v string) {
 	s.locked(func() { v = s.At(jobsPath + "a")["metadata"].(map[string]any)["resourceVersion"].(string) })
 	return v

@@ -81,7 +81,7 @@ func secretJob() map[string]any {
 	return o
 }
 
-// comeAndGo serves job a no more, until the watcher has noticed, and then again as it was.
+// comeAndGo stops serving TFJobs until the watcher has noticed, and then serves them again, with job a as it was.
 func (s *apiServer) comeAndGo(t *testing.T, l *watcher) {
 	t.Helper()
 	s.locked(func() { s.Unserve("tfjobs") })

@@ -16,7 +16,7 @@ func class(name string, value int64, globalDefault bool) map[string]any {
 		"metadata": map[string]any{"name": name}, "value": value, "globalDefault": globalDefault}
 }
 
-// mixed is a gang of which one member must be there; its Worker is of a higher class.
+// mixed returns a gang of which one member is required; its Worker is of a higher class.
 func mixed(t *testing.T) map[string]any {
 	t.Helper()
 	o := job("a", 1, `{"schedulingPolicy":{"minAvailable":1}}`)
@@ -28,7 +28,7 @@ func mixed(t *testing.T) map[string]any {
 	return o
 }
 
-// cpu that the group of job a asks for.
+// groupCPU returns the cpu that the group of job a requests.
 func (s *apiServer) groupCPU() (cpu string) {
 	s.locked(func() {
 		spec, _ := s.At(groupsPath + "a")["spec"].(map[string]any)
@@ -38,7 +38,7 @@ func (s *apiServer) groupCPU() (cpu string) {
 	return cpu
 }
 
-// The groups of gangs follow the PriorityClasses, by events alone.
+// TestGangByPriority: the groups of gangs follow the PriorityClasses, by events alone.
 func TestGangByPriority(t *testing.T) {
 	s := newAPIServer(t)
 	s.serveVolcano()
@@ -53,7 +53,7 @@ func TestGangByPriority(t *testing.T) {
 	eventually(t, "a group for the worker again", func() bool { return s.groupCPU() == "8" })
 }
 
-// refusingClasses is a server of one class that answers nothing but an error when it is read.
+// refusingClasses returns a server of one class that answers each read of it with an error.
 func refusingClasses(t *testing.T, with refusing) *apiServer {
 	t.Helper()
 	s := newAPIServer(t)
@@ -71,7 +71,7 @@ func refusingClasses(t *testing.T, with refusing) *apiServer {
 	return s
 }
 
-// An operator that may not read them goes on in the order of replica types.
+// TestGangWithoutPriorities: an operator that may not read them continues in the order of replica types.
 func TestGangWithoutPriorities(t *testing.T) {
 	s := refusingClasses(t, refusing{http.StatusForbidden, metav1.StatusReasonForbidden, "no"})
 	start(t, ganged(t, s))
@@ -81,7 +81,7 @@ func TestGangWithoutPriorities(t *testing.T) {
 	eventually(t, "the pods", func() bool { return len(s.names("pods")) == 2 })
 }
 
-// Once they can be read, the jobs that did without are looked at again.
+// TestPrioritiesThatComeLate: once they can be read, the jobs that did without are reconciled again.
 func TestPrioritiesThatComeLate(t *testing.T) {
 	s := refusingClasses(t, refusing{http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "not now"})
 	start(t, ganged(t, s))
@@ -91,7 +91,7 @@ func TestPrioritiesThatComeLate(t *testing.T) {
 	eventually(t, "a group for the worker", func() bool { return s.groupCPU() == "8" })
 }
 
-// Where there is no gang scheduler, nothing reads them.
+// TestPrioritiesAreNotReadWithoutGangs: without a gang scheduler, nothing reads them.
 func TestPrioritiesAreNotReadWithoutGangs(t *testing.T) {
 	s := newAPIServer(t)
 	c := newTestController(t, s, nil)

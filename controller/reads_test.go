@@ -13,8 +13,8 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestReadsAreAwaited: a process that starts decides nothing before it has read what decisions depend on, or knows why it cannot. To
-// decide earlier would report, and roll back, what only was not read yet.
+// TestReadsAreAwaited: a process that starts decides nothing before it has read what decisions depend on, or knows why it cannot. An
+// earlier decision would report, and roll back, what only had not been read yet.
 func TestReadsAreAwaited(t *testing.T) {
 	for name, c := range map[string]struct {
 		refusal *refusing

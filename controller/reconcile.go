@@ -16,7 +16,7 @@ import (
 	"stoic/schema"
 )
 
-// reconcile one object: observe, decide, apply.
+// reconcile observes one object, decides, and applies the plan.
 func (r *watcher) reconcile(ctx context.Context, key string) (requeue time.Duration, err error) {
 	requeue = r.settleAhead(key)
 	result := r.objects.Get(key)
@@ -50,14 +50,14 @@ func (r *watcher) reconcile(ctx context.Context, key string) (requeue time.Durat
 	return requeue, err
 }
 
-// readAhead is an object that was read from the API server while the cache showed another one of its key.
+// readAhead is an object that was read from the API server while the cache still showed another one under its key.
 type readAhead struct {
 	uid     types.UID
 	version string
 }
 
-// settleAhead looks at what was read ahead of that key. What is known of it is needed until the cache shows it. When the cache has
-// come as far without it, it is gone, and there may never be an event that says so. Until then the key is looked at again.
+// settleAhead checks the object that was read ahead of the cache under a key. What is known of it is needed until the cache shows it. If
+// the cache reaches its version without showing it, it is gone, perhaps without an event. Until then the key is requeued.
 func (r *watcher) settleAhead(key string) (again time.Duration) {
 	value, ok := r.ahead.Load(key)
 	if !ok {
@@ -74,8 +74,8 @@ func (r *watcher) settleAhead(key string) (again time.Duration) {
 	return 0
 }
 
-// observe gathers what a decision may depend on: from the caches, or from the API server (consistency.Store.IsLive). If the caches
-// are older than our own writes it answers ErrBehind.
+// observe gathers what a decision may depend on, from the caches or from the API server (consistency.Store.IsLive). It returns ErrBehind
+// if the caches are older than our own writes.
 func (r *watcher) observe(ctx context.Context, result *convert.Result) (seen schema.Observed, err error) {
 	owner := result.Meta.UID
 	caches := r.store.Check(owner, r.objects.Version, r.versions)
@@ -107,9 +107,9 @@ func (r *watcher) observe(ctx context.Context, result *convert.Result) (seen sch
 	return seen, nil
 }
 
-// newest is what the cache holds of an object now, or nil if it holds that object no more. The cache was found fresh after
-// the object was looked up: what was looked up may be older than our own last write, and what is decided on it is refused
-// with a conflict.
+// newest returns what the cache holds of an object now, or nil if it no longer holds that object. The cache was found fresh after the
+// object was looked up, so the looked-up state may be older than our own last write. A write decided on it would be refused with a
+// conflict.
 func (r *watcher) newest(looked *convert.Result) *convert.Result {
 	now := r.objects.Get(looked.Key())
 	if now == nil || now.Meta.UID != looked.Meta.UID {
@@ -118,8 +118,8 @@ func (r *watcher) newest(looked *convert.Result) *convert.Result {
 	return now
 }
 
-// unreadable is for an object whose children cannot be seen: nothing is decided, and an event tells the author why, if that
-// is known. While the first list is still to come it is not.
+// unreadable handles an object whose children cannot be read: nothing is decided, and an event tells the user why. The reason is not
+// known while the first list is outstanding; then there is no event.
 func (r *watcher) unreadable(head *schema.Head, why string) error {
 	if why == "" {
 		return apply.ErrBehind
@@ -127,19 +127,19 @@ func (r *watcher) unreadable(head *schema.Head, why string) error {
 	return r.nothingDone(head, "nothing is done: ", apply.ErrUnreadable, why)
 }
 
-// contradictory is for an object whose plan cannot be carried out.
+// contradictory handles an object whose plan cannot be carried out.
 func (r *watcher) contradictory(head *schema.Head, why string) error {
 	return r.nothingDone(head, "nothing is done, by a defect of the operator: ", apply.ErrContradiction, why)
 }
 
-// nothingDone emits an event, once for a generation, that says why nothing is done for an object, and returns that as an error.
+// nothingDone emits an event, once per generation, that says why nothing is done for an object, and returns the same as an error.
 func (r *watcher) nothingDone(head *schema.Head, message string, kind error, why string) error {
 	r.emitter.Emit(head, []schema.Event{{Type: corev1.EventTypeWarning, Reason: r.FailedReason,
 		Message: schema.Clean(message+why, 1024), Occasion: fmt.Sprintf("generation %d", head.Meta.Generation)}})
 	return fmt.Errorf("%w: %s", kind, why)
 }
 
-// childrenOf several resources.
+// childrenOf returns the children of several resources.
 func childrenOf(seen *schema.Observed, of []schema.Resource) (all []schema.Child) {
 	for _, r := range of {
 		all = append(all, seen.Of(r)...)
@@ -147,7 +147,7 @@ func childrenOf(seen *schema.Observed, of []schema.Resource) (all []schema.Child
 	return all
 }
 
-// uidsOf the children that are seen.
+// uidsOf returns the UIDs of the children that are seen.
 func uidsOf(seen *schema.Observed) iter.Seq[types.UID] {
 	return func(yield func(types.UID) bool) {
 		for i := range seen.Children {

@@ -14,8 +14,8 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestAuthorLearnsOfRefusals: Decide is given what the API server refused to create, with the first answer of its kind, until it
-// is created; and the author of the object reads one event, which counts once.
+// TestAuthorLearnsOfRefusals: Decide gets what the API server refused to create, with the first answer of its kind, until it is created.
+// The user gets one event about it, which counts once.
 func TestAuthorLearnsOfRefusals(t *testing.T) {
 	s := newAPIServer(t)
 	full := s.fullQuota()
@@ -76,7 +76,7 @@ func TestAuthorLearnsOfRefusals(t *testing.T) {
 	}
 }
 
-// fullQuota refuses pods while it is true.
+// fullQuota makes the server refuse pods while it is true.
 func (s *apiServer) fullQuota() *atomic.Bool {
 	full := &atomic.Bool{}
 	full.Store(true)

@@ -12,8 +12,8 @@ import (
 
 // TestRewoundStore: an etcd is restored to the past while watches are interrupted. All that happens from then on has
 // versions that were known before, and an API server leaves them out of a watch that resumes from a later one. Found by
-// the fault rig (G16), on one run of a hundred: usually an API server that has just begun refuses the first watch, and
-// then all is listed again.
+// the fault rig (G16), in one run of a hundred: usually an API server that has just started refuses the first watch,
+// and then all is listed again.
 func TestRewoundStore(t *testing.T) {
 	s := newAPIServer(t)
 	now := newClock()

@@ -39,12 +39,12 @@ func newTestController(t testing.TB, s *apiServer, change func(*Options)) *Contr
 	return c
 }
 
-// jobs are the watches of kinds of jobs: the largest user of the engine stands in for all.
+// jobs returns the watches of kinds of jobs: the largest user of the engine represents all.
 func jobs(o *Options, kinds ...*training.Kind) []Watch {
 	return operator.Watches(kinds, operator.NewMetrics(o.Registry))
 }
 
-// versionOf is how far the cache of a resource that jobs own has come.
+// versionOf returns the version that the cache of a resource that jobs own has reached.
 func (c *Controller) versionOf(r schema.Resource) string {
 	for _, d := range c.dependents {
 		if d.Resource == r {
@@ -54,14 +54,14 @@ func (c *Controller) versionOf(r schema.Resource) string {
 	return ""
 }
 
-// apply carries out a plan for an object that was seen with nothing else.
+// apply carries out a plan for an object of which nothing else was seen.
 func (r *watcher) apply(t *testing.T, head *schema.Head, plan schema.Plan) (time.Duration, error) {
 	t.Helper()
 	return r.applier.Apply(t.Context(), &schema.Observed{Head: head, Now: r.options.Now()}, plan)
 }
 
-// seen is an object of which this process has verified that its caches show the present, so that Apply asks the API server
-// nothing before it writes.
+// seen notes that this process has verified that its caches show the present of an object, so that Apply sends no request to the API
+// server before it writes.
 func (r *watcher) seen(head *schema.Head) *schema.Head {
 	r.store.SetVerified(head.Meta.UID)
 	return head
@@ -108,7 +108,7 @@ func start(t testing.TB, c *Controller) (stop func() error) {
 	return stop
 }
 
-// patient is for what only a busy machine delays: thousands of objects under the race detector.
+// patient is the limit for what only a busy machine delays: thousands of objects under the race detector.
 const patient = time.Minute
 
 // eventually waits until a condition holds.
@@ -122,15 +122,30 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	t.Fatalf("waited in vain for %s", what)
 }
 
-// idle says whether no reconcile runs.
+// shows reports whether the cache of pods has reached the stored version of a pod.
+func (c *Controller) shows(s *apiServer, pod string) bool {
+	var version string
+	s.locked(func() { version, _ = apimodel.Get(s.At(podsPath+pod), "metadata", "resourceVersion").(string) })
+	return consistency.Reached(c.versionOf(schema.Pods()), version)
+}
+
+// letShow lets the watch of pods go on, and waits until the cache shows a pod or the test ends. A plan calls it, so it fails no test.
+func (c *Controller) letShow(t *testing.T, s *apiServer, pod string) {
+	s.locked(func() { s.held["pods"] = false })
+	for t.Context().Err() == nil && !c.shows(s, pod) {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// idle reports whether no reconcile runs.
 func (r *watcher) idle() bool {
 	idle := true
 	r.running.Range(func(any, any) bool { idle = false; return false })
 	return idle
 }
 
-// caughtUp waits until the caches show all that is stored. What a watch reports before it is held is known then; what is
-// created at the same time may be reported later.
+// caughtUp waits until the caches show all that is stored. What a watch reports before it is held is known then; what is created at the
+// same time may be reported later.
 func caughtUp(t testing.TB, s *apiServer, c *Controller) {
 	t.Helper()
 	eventually(t, "the caches to show all that is stored", func() bool {
@@ -147,7 +162,7 @@ func caughtUp(t testing.TB, s *apiServer, c *Controller) {
 	})
 }
 
-// job is a TFJob with workers; policy is its runPolicy in JSON.
+// job returns a TFJob with workers; policy is its runPolicy in JSON.
 func job(name string, workers int, policy string) map[string]any {
 	var o map[string]any
 	text := fmt.Sprintf(`{"apiVersion":"kubeflow.org/v1","kind":"TFJob","metadata":{"name":%q,"namespace":"ns"},
@@ -159,7 +174,7 @@ func job(name string, workers int, policy string) map[string]any {
 	return o
 }
 
-// put stores a job as its author would.
+// put stores a job as its user would.
 func (s *apiServer) put(o map[string]any) {
 	s.locked(func() { s.store(jobsPath+o["metadata"].(map[string]any)["name"].(string), o) })
 }
@@ -185,7 +200,7 @@ func (s *apiServer) phase(pod, phase string) {
 	})
 }
 
-// counted is the sum of the samples of a metric.
+// counted returns the sum of the samples of a metric.
 func counted(t *testing.T, c *Controller, name string) (sum float64) {
 	t.Helper()
 	registry, ok := c.options.Registry.(*prometheus.Registry)

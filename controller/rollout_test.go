@@ -35,7 +35,7 @@ func TestRolloutBounds(t *testing.T) {
 	}
 }
 
-// TestRolloutBoundsReplace: whatever the values are, a roll-out of any pods may replace one, and takes no more than there are.
+// TestRolloutBoundsReplace: whatever the values are, a roll-out of any pods may replace one, and removes no more than there are.
 func TestRolloutBoundsReplace(t *testing.T) {
 	value := rapid.OneOf(rapid.Map(rapid.Int32(), intstr.FromInt32), rapid.Map(rapid.StringMatching(`[0-9]{1,4}%|.{0,4}`), intstr.FromString))
 	rapid.Check(t, func(t *rapid.T) {

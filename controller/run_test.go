@@ -38,7 +38,7 @@ func TestJobFromBeginningToEnd(t *testing.T) {
 	}
 }
 
-// A name that another object has must not keep the other replicas from being created.
+// TestTakenNameBlocksNoOther: a name that another object has does not keep the other replicas from being created.
 func TestTakenNameBlocksNoOther(t *testing.T) {
 	for _, workers := range []int{3, 16} { // all at once; and one, then two, and so on
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestTakenNameBlocksNoOther(t *testing.T) {
 	}
 }
 
-// What is refused for a reason that holds for all costs one request a reconcile.
+// TestQuotaCostsOneRequestAReconcile: a refusal for a reason that holds for all children costs one request per reconcile.
 func TestQuotaCostsOneRequestAReconcile(t *testing.T) {
 	s := newAPIServer(t)
 	s.refuse = func(verb, resource, name string) *refusing {
@@ -68,13 +68,13 @@ func TestQuotaCostsOneRequestAReconcile(t *testing.T) {
 	if n := s.count("POST pods"); n > 0 {
 		t.Errorf("%d pods tried", n)
 	}
-	// One a reconcile, after 50, 100, 200 ms and so on: three, and those that came before they were counted on a slow machine.
+	// One per reconcile, after 50, 100, 200 ms and so on: three, and those that came before they were counted on a slow machine.
 	if n := s.count("POST services"); n > 6 {
 		t.Errorf("%d requests", n)
 	}
 }
 
-// A service account that is made a moment after the job: the wait is short.
+// TestForbiddenIsTriedAgainSoon: a service account is created a moment after the job: the wait is short.
 func TestForbiddenIsTriedAgainSoon(t *testing.T) {
 	s := newAPIServer(t)
 	begin := time.Now()
@@ -89,8 +89,8 @@ func TestForbiddenIsTriedAgainSoon(t *testing.T) {
 	eventually(t, "the pods", func() bool { return len(s.names("pods")) == 2 })
 }
 
-// TestCreationThatIsNotFound: an admission webhook answers 404, as one does that looks something up. An event reports it, and the
-// creation is tried again, later each time, although no event brings the job back.
+// TestCreationThatIsNotFound: an admission webhook that looks something up answers 404. An event reports it, and the creation is tried
+// again, after a longer time each time, although no event queues the job.
 func TestCreationThatIsNotFound(t *testing.T) {
 	s := newAPIServer(t)
 	var refused atomic.Int32
@@ -109,7 +109,7 @@ func TestCreationThatIsNotFound(t *testing.T) {
 	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 }
 
-// A deadline holds also for a job that cannot have its pods.
+// TestDeadlineHoldsWhileCreationFails: a deadline holds even for a job that cannot have its pods.
 func TestDeadlineHoldsWhileCreationFails(t *testing.T) {
 	for _, code := range []int{http.StatusUnprocessableEntity, http.StatusInternalServerError} {
 		s := newAPIServer(t)
@@ -125,7 +125,7 @@ func TestDeadlineHoldsWhileCreationFails(t *testing.T) {
 	}
 }
 
-// Without a status nothing is on record, so nothing may be done: a terminal condition that is not kept would be
+// TestNoStatusSubresource: without a status nothing is on record, so nothing may be done: a terminal condition that is not kept would be
 // followed by new pods again and again.
 func TestNoStatusSubresource(t *testing.T) {
 	s := newAPIServer(t)
@@ -145,9 +145,9 @@ func TestNoStatusSubresource(t *testing.T) {
 	eventually(t, "the pods once there is a status", func() bool { return len(s.names("pods")) == 1 })
 }
 
-// TestStatusInObject: a CRD without status subresource takes the status through the object itself, which raises the generation. It
-// is written as often as through a subresource all the same, and has observed the generation that there is. An object that goes
-// meanwhile is no such CRD.
+// TestStatusInObject: the status of a CRD without status subresource is written through the object itself, which raises the generation.
+// It is nevertheless written as often as through a subresource, and its observedGeneration is the present one. An object that is deleted
+// meanwhile does not mean such a CRD.
 func TestStatusInObject(t *testing.T) {
 	writes := map[bool]int{}
 	for _, subresource := range []bool{true, false} {
@@ -180,7 +180,7 @@ func TestStatusInObject(t *testing.T) {
 	}
 }
 
-// A status that the API server refuses is reported to the author.
+// TestRefusedStatusIsReported: a status that the API server refuses is reported to the user.
 func TestRefusedStatusIsReported(t *testing.T) {
 	s := newAPIServer(t)
 	s.refuse = func(verb, resource, name string) *refusing {
@@ -208,7 +208,7 @@ func TestTimeToLive(t *testing.T) {
 	eventually(t, "the count", func() bool { return counted(t, c, "training_operator_jobs_deleted_total") == 1 })
 }
 
-// TestTimeToLiveOfJobWithOrphanFinalizer: API servers refuse to delete such a job at any version. It goes all the same.
+// TestTimeToLiveOfJobWithOrphanFinalizer: API servers refuse to delete such a job at any version. It is nevertheless deleted.
 func TestTimeToLiveOfJobWithOrphanFinalizer(t *testing.T) {
 	s := newAPIServer(t)
 	start(t, newTestController(t, s, nil))
@@ -223,9 +223,9 @@ func TestTimeToLiveOfJobWithOrphanFinalizer(t *testing.T) {
 	}
 }
 
-// TestTimeToLiveRaisedUnseen: the author raises the time to live while the watch of jobs lags. The deletion names the version
-// that the decision was made on, so it is refused, nothing is asked again before the cache shows the edit, and the job stays. The
-// author gets no event: nothing is wrong.
+// TestTimeToLiveRaisedUnseen: the user raises the time to live while the watch of jobs lags. The deletion names the version that the
+// decision was made on, so it is refused, no request is sent before the cache shows the edit, and the job stays. The user gets no event:
+// nothing is wrong.
 func TestTimeToLiveRaisedUnseen(t *testing.T) {
 	s := newAPIServer(t)
 	now := newClock()
@@ -234,7 +234,7 @@ func TestTimeToLiveRaisedUnseen(t *testing.T) {
 	s.put(job("a", 1, `{"cleanPodPolicy":"None","ttlSecondsAfterFinished":3}`))
 	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 	s.phase("a-worker-0", "Succeeded")
-	// What the operator has written itself is seen: for what is not, it would ask the API server, and learn of the edit.
+	// The cache has seen the operator's own writes: otherwise the operator would read from the API server, and notice the edit.
 	eventually(t, "the end", func() bool {
 		st := s.head("a")
 		return st.Is(training.Succeeded) && consistency.Reached(c.watchers[0].objects.Version(), s.storedVersion())
@@ -280,7 +280,7 @@ func TestDeletionAfterWritesOfItsOwn(t *testing.T) {
 	}
 }
 
-// While the watch is behind our own writes nothing is written, and when it catches up nothing is written twice.
+// TestLaggingWatch: while the watch is behind our own writes nothing is written, and when it catches up nothing is written twice.
 func TestLaggingWatch(t *testing.T) {
 	s := newAPIServer(t)
 	start(t, newTestController(t, s, nil))
@@ -301,8 +301,8 @@ func TestLaggingWatch(t *testing.T) {
 	}
 }
 
-// Watches that stay silent, right behind the creation of the children: only the operator itself
-// looks at the job again, and after consistency.Patience it reads from the server.
+// TestLostWatchIsReadAround: watches stay silent from the creation of the children on. Only the operator itself looks at the job again:
+// after consistency.Patience it reads from the server.
 func TestLostWatchIsReadAround(t *testing.T) {
 	s := newAPIServer(t)
 	var ahead time.Duration
@@ -332,8 +332,8 @@ func TestLostWatchIsReadAround(t *testing.T) {
 	}
 }
 
-// A deletion that is refused with a conflict, though the object still is what was seen: no event follows, so only the
-// retry comes back for it.
+// TestConflictingDeletionIsTriedAgain: a deletion is refused with a conflict, though the object still is what was seen. No event follows,
+// so only the retry repeats it.
 func TestConflictingDeletionIsTriedAgain(t *testing.T) {
 	s := newAPIServer(t)
 	refused := 0

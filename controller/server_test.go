@@ -13,7 +13,7 @@ import (
 	"stoic/training"
 )
 
-// apiServer is the model of the API server, and what was asked of it. Tests make it fail.
+// apiServer is the model of the API server, and the requests that it received. Tests make it fail.
 type apiServer struct {
 	*server.Server
 	seen  []string // requests but for watches, as "POST pods"
@@ -92,12 +92,12 @@ func (s *apiServer) before(q server.Request) *metav1.Status {
 
 func (s *apiServer) locked(f func()) { s.Locked(f) }
 
-// store puts an object under a path. It is called with the lock, and so is drop.
+// store puts an object under a path. The caller holds the lock, as for drop.
 func (s *apiServer) store(path string, o map[string]any) map[string]any { return s.Store(path, o) }
 
 func (s *apiServer) drop(path string) { s.Drop(path) }
 
-// count of requests that begin with a text.
+// count returns the number of requests that begin with a text.
 func (s *apiServer) count(prefix string) (n int) {
 	s.locked(func() {
 		for _, r := range s.seen {
@@ -109,7 +109,7 @@ func (s *apiServer) count(prefix string) (n int) {
 	return n
 }
 
-// names of the stored objects of a resource.
+// names returns the names of the stored objects of a resource.
 func (s *apiServer) names(resource string) (names []string) {
 	s.locked(func() {
 		for _, o := range s.Objects(resource) {

@@ -25,8 +25,8 @@ func statusless(t *testing.T, decide func(*gatherer, Observed) Plan) (s *apiServ
 	return s, w
 }
 
-// TestSpecChangedWithAStatusInObject: where the status is written through the object itself, an admission webhook may change the spec
-// on the way, and the generation is the same as without that. The decision is made again on the spec as it is then.
+// TestSpecChangedWithAStatusInObject: if the status is written through the object itself, an admission webhook may change the spec on the
+// way, and the generation is the same as without that. The decision is made again on the changed spec.
 func TestSpecChangedWithAStatusInObject(t *testing.T) {
 	for _, annotates := range []bool{false, true} { // a second write of the same plan
 		s, w := statusless(t, func(g *gatherer, _ Observed) (p Plan) {
@@ -55,8 +55,8 @@ func TestSpecChangedWithAStatusInObject(t *testing.T) {
 	}
 }
 
-// TestPlanBehindAStatusInObject: the generation that our own write of the status has raised is none of a webhook's doing. The same
-// plan writes annotations after it, counts what is on record then, and creates.
+// TestPlanBehindAStatusInObject: the generation that our own write of the status has raised is not a webhook's change. The same plan then
+// writes annotations, counts what is on record, and creates.
 func TestPlanBehindAStatusInObject(t *testing.T) {
 	s, w := statusless(t, func(g *gatherer, o Observed) (p Plan) {
 		if len(g.Status.Pods) == 0 {

@@ -6,8 +6,8 @@ import (
 	"stoic/training"
 )
 
-// A replica that has succeeded is not started again because its pod is taken away, also if the process was another when it
-// succeeded; and what is known of that costs one write.
+// TestSuccessOutlivesItsPod: a replica that has succeeded is not started again when its pod is deleted, even if another process ran when
+// it succeeded; and that knowledge costs one write.
 func TestSuccessOutlivesItsPod(t *testing.T) {
 	s := newAPIServer(t)
 	o := job("a", 2, `{}`)

@@ -7,8 +7,8 @@ import (
 	"stoic/controller/apply"
 )
 
-// terminate lets the API server refuse creations as it does in a namespace that is being deleted, and returns how many it has
-// been asked for since.
+// terminate makes the API server refuse creations as it does in a namespace that is being deleted. asked returns how many it has received
+// since.
 func (s *apiServer) terminate() (asked func() int) {
 	posts := func() int { return s.count("POST pods") + s.count("POST services") }
 	before := posts()
@@ -16,7 +16,7 @@ func (s *apiServer) terminate() (asked func() int) {
 	return func() int { return posts() - before }
 }
 
-// TestNamespaceTerminates: each child that goes queues the job, and all that are missing would be asked for again. One refused
+// TestNamespaceTerminates: each child that is deleted queues the job, and each reconcile would create all missing ones. One refused
 // creation is enough for the whole deletion, whatever the size of the job.
 func TestNamespaceTerminates(t *testing.T) {
 	sizes := []int{5, 40, 1000}
@@ -67,8 +67,8 @@ func TestNamespaceTerminates(t *testing.T) {
 	}
 }
 
-// TestNamespaceDoesNotTerminate: a proxy says once that a namespace is being deleted, which is not so. The job has its pods after
-// apply.LastRefused, without an event that would bring it back.
+// TestNamespaceDoesNotTerminate: a proxy says once, wrongly, that a namespace is being deleted. The job has its pods after
+// apply.LastRefused, without an event that would queue it.
 func TestNamespaceDoesNotTerminate(t *testing.T) {
 	s := newAPIServer(t)
 	now := newClock()
@@ -92,7 +92,7 @@ func TestNamespaceDoesNotTerminate(t *testing.T) {
 	eventually(t, "the pods", func() bool { return len(s.names("pods")) == 20 })
 }
 
-// TestNamespaceOfAnotherObject: what is remembered of one object keeps no other from its children: a new namespace of the same
+// TestNamespaceOfAnotherObject: what is remembered of one object does not keep another from its children: a new namespace of the same
 // name holds objects with other UIDs.
 func TestNamespaceOfAnotherObject(t *testing.T) {
 	s := newAPIServer(t)

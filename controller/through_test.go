@@ -10,8 +10,8 @@ import (
 	"stoic/training/kinds"
 )
 
-// The owner chain of two steps: a pod that an owned Job controls wakes the primary, and is seen among its children, also
-// where they are read from the API server. The references may name a version that is not served.
+// TestOwnerChainOfTwoSteps: a pod that an owned Job controls wakes the primary, and is seen among its children, even if
+// they are read from the API server. The references may name a version that is not served.
 func TestOwnerChainOfTwoSteps(t *testing.T) {
 	s := newAPIServer(t)
 	s.serve("batch/v1", "jobs")

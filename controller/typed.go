@@ -12,16 +12,15 @@ import (
 	"stoic/schema"
 )
 
-// Typed serves a Go type that is a CRD type; see convert.Typed for what that is and what the options say of it. The plan's
-// status is a pointer to the type of its field Status, and not the pointer that was observed: that one is the cache's. One that
-// says what the object's says already is not written, unless the object's has a value of another type, which the write
-// replaces. A field of the object's status that the type does not have stays until the next write: it may be another writer's.
-// One of which only numbers and messages are new waits until the last write is five seconds old, unless the plan writes
-// something else.
+// Typed serves a Go type that is a CRD type; convert.Typed says what that is and what the options do. The status of a plan is a pointer
+// to the type of the field Status. It must not be the observed pointer, which belongs to the cache. A status that says the same as the
+// recorded one is not written, unless the recorded one has a value of another type, which the write replaces. A field of the recorded
+// status that the type does not have stays until the next write, as it may be another writer's. A status in which only numbers and
+// messages have changed waits until the last write is five seconds old, unless the plan writes something else.
 //
-// decide is called with nil for an object that is rejected: o.Rejection has its problems, and schema.RejectionEvents
-// tells them to its author. What the object owns stays as it is unless the plan says otherwise. Warnings, such as unknown
-// fields, are told without its doing: see schema.WarningEvents.
+// decide is called with a nil object if the object is rejected: o.Rejection has its problems, and schema.RejectionEvents reports them to
+// the user. What the object owns stays as it is unless the plan says otherwise. Warnings, such as unknown fields, are reported without
+// decide: see schema.WarningEvents.
 func Typed[T any](r schema.Resource, decide func(object *T, o Observed) Plan, owns []*Owned, with ...convert.Option) Watch {
 	return watch.Watch{Resource: r, Convert: convert.Typed[T](r, with...), Owns: owns,
 		Decide: func(o Observed) Plan {
@@ -37,8 +36,8 @@ func Typed[T any](r schema.Resource, decide func(object *T, o Observed) Plan, ow
 		}}
 }
 
-// statusOf a plan: a nil pointer is none. To write it would wipe what is on record. What is no pointer to the type of the object's own
-// status, or is that very pointer, is a mistake of the author that would look as if nothing was to be written: it panics.
+// statusOf returns the status of a plan. A nil pointer is no status: to write it would wipe the recorded one. A status whose type is not
+// that of the recorded one, or that is the observed pointer itself, is a defect that would look like nothing to write: statusOf panics.
 func statusOf(planned, recorded any, kind string) any {
 	value := reflect.ValueOf(planned)
 	switch {
@@ -56,8 +55,8 @@ func statusOf(planned, recorded any, kind string) any {
 	return planned
 }
 
-// sameStatus says whether two are written alike. A nil list or map is an empty one, unless the type hides fields. Where a type
-// hides what it holds (time.Time, netip.Addr), and where it leaves the type of a number open, what counts is the JSON.
+// sameStatus reports whether two statuses are written alike. A nil list or map equals an empty one, unless the type hides fields. If a
+// type hides what it holds (time.Time, netip.Addr) or leaves the type of a number open, their JSON is compared.
 func sameStatus(planned, recorded any) bool {
 	return semanticallyEqual(planned, recorded) || schema.SameJSON(planned, recorded)
 }

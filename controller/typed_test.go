@@ -24,7 +24,7 @@ type widgetStatus struct {
 	Parts []string `json:"parts,omitempty"`
 }
 
-// TestTypedStatus: a status is planned for if it says something new.
+// TestTypedStatus: a status is planned only if it says something new.
 func TestTypedStatus(t *testing.T) {
 	r := schema.Resource{Group: "g", Version: "v1", Plural: "widgets", Kind: "Widget"}
 	for name, test := range map[string]struct {
@@ -99,8 +99,8 @@ func TestTypedStatusOfAnyType(t *testing.T) {
 	}
 }
 
-// TestTypedStatusOfTheAuthor: what is no status for the object is none, or ends the reconcile; it never wipes the record, and is never
-// passed over.
+// TestTypedStatusOfTheAuthor: a nil status is no status, and an unusable one ends the reconcile. Neither wipes the record, and an
+// unusable one is never ignored.
 func TestTypedStatusOfTheAuthor(t *testing.T) {
 	r := schema.Resource{Group: "g", Version: "v1", Plural: "widgets", Kind: "Widget"}
 	recorded := &widgetStatus{Parts: []string{"a"}}
@@ -132,7 +132,7 @@ type gizmo struct {
 	} `json:"spec"`
 }
 
-// TestTypedTellsOfWarnings: an operator that says nothing of a field that it does not know leaves nobody without a word.
+// TestTypedTellsOfWarnings: a warning about an unknown field becomes an event, even if the operator does not handle it.
 func TestTypedTellsOfWarnings(t *testing.T) {
 	w := Typed(schema.Resource{Group: "example.org", Version: "v1", Plural: "gizmos", Kind: "Gizmo"}, func(g *gizmo, _ Observed) Plan {
 		return Plan{Rule: "Do", Events: []schema.Event{{Reason: "Done", Message: g.Spec.Size}}}

@@ -13,8 +13,8 @@ import (
 	"stoic/training"
 )
 
-// TestStaleStart: a process that has just begun is shown a past in which the job was not suspended yet. It makes no pods
-// for it, and looks at the job itself once. Found by the fault rig's time machine.
+// TestStaleStart: a process that has just begun is shown a past in which the job was not suspended yet. It creates no pods for it, and
+// reads the job itself once. Found by the fault rig's time machine.
 func TestStaleStart(t *testing.T) {
 	s := newAPIServer(t)
 	running := job("a", 2, `{}`)
@@ -55,8 +55,7 @@ func TestStaleStart(t *testing.T) {
 	}
 }
 
-// TestStalePods: the job is shown as it is, its pods as they were. A pod that has succeeded since is not deleted as one
-// that still runs.
+// TestStalePods: the job is shown as it is, its pods as they were. A pod that has succeeded since is not deleted as one that still runs.
 func TestStalePods(t *testing.T) {
 	s := newAPIServer(t)
 	s.put(job("a", 1, `{"cleanPodPolicy":"Running"}`))
@@ -101,8 +100,8 @@ func TestStalePods(t *testing.T) {
 	}
 }
 
-// TestDeletedIsNotThere: what was deleted at once has no version to wait for. A cache that still shows it is behind: nothing is
-// deleted twice, and a pod is not made without its service. Found by the fault rig (G4).
+// TestDeletedIsNotThere: an immediate deletion has no version to wait for. A cache that still shows the object is behind: nothing is
+// deleted twice, and a pod is not created without its service. Found by the fault rig (G4).
 func TestDeletedIsNotThere(t *testing.T) {
 	s := newAPIServer(t)
 	s.put(job("a", 1, `{}`))
@@ -135,8 +134,8 @@ func TestDeletedIsNotThere(t *testing.T) {
 	}
 }
 
-// TestNeverShown: a pod comes and fails while the watch of pods is silent. It is read from the API server and deleted, and
-// the caches never show it, nor its end: its successor is made all the same. Found by the fault rig (G5).
+// TestNeverShown: a pod is created and fails while the watch of pods is silent. It is read from the API server and deleted. The caches
+// never show it, nor its deletion: its successor is nevertheless created. Found by the fault rig (G5).
 func TestNeverShown(t *testing.T) {
 	s := newAPIServer(t)
 	o := job("a", 1, `{}`)
@@ -155,7 +154,7 @@ func TestNeverShown(t *testing.T) {
 	eventually(t, "its successor", later(func() bool { return s.count("POST pods") == 2 }))
 }
 
-// clock is moved by a test; it runs, too.
+// clock is a clock that a test sets forward; it also runs by itself.
 type clock struct{ ahead atomic.Int64 }
 
 func newClock() *clock { return &clock{} }

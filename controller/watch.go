@@ -9,8 +9,8 @@ import (
 	"stoic/schema"
 )
 
-// What an author gives to New, and what its fields are made of: who writes an operator needs no package below this one but
-// program.
+// These types are what an author passes to New, and what their fields are made of. The author of an operator needs no package below this
+// one except program and schedule.
 type (
 	// Watch is one custom resource to serve.
 	Watch = watch.Watch
@@ -18,13 +18,13 @@ type (
 	Owned = watch.Owned
 	// Read is a resource that decisions of a watch depend on, and that its objects do not own.
 	Read = watch.Read
-	// Generator makes fields of an object that may stand in no plan, such as a password: see Owned.Generators.
+	// Generator makes fields of an object that must not appear in a plan, such as a password: see Owned.Generators.
 	Generator = watch.Generator
-	// LeanObject is what Owned.SlimTyped gets of a pod or a service.
+	// LeanObject is the part of a pod or a service that Owned.SlimTyped receives.
 	LeanObject = lean.Object
 	// Lease names the lease by which one of several processes is chosen to write; for Options. A program.Program has flags for it.
 	Lease = election.Lease
-	// Reasons are those of the events about writes of one resource.
+	// Reasons are the reasons of events about writes of one resource.
 	Reasons = watch.Reasons
 	// Job is what SlimJob keeps of a batch/v1 Job.
 	Job = watch.Job
@@ -40,5 +40,5 @@ func ReasonsOf(noun string) Reasons { return watch.ReasonsOf(noun) }
 // SlimJob keeps of a batch/v1 Job what most operators need to know; for Owned.Slim.
 func SlimJob(u *unstructured.Unstructured) any { return watch.SlimJob(u) }
 
-// KubernetesReasons are those that the controllers of Kubernetes give to their events.
+// KubernetesReasons are the reasons that the controllers of Kubernetes use in their events.
 func KubernetesReasons() Reasons { return watch.KubernetesReasons() }

@@ -20,8 +20,8 @@ import (
 	"stoic/schema"
 )
 
-// watcher serves one Watch: it queues the keys of objects that changed, or whose children did, and reconciles them.
-// Watches know nothing of each other: one whose CRD is missing, late, deleted or recreated is a gauge and a log line.
+// watcher serves one Watch: it enqueues the keys of objects that changed, or whose children changed, and reconciles them. Watches are
+// independent: a CRD that is missing, late, deleted or recreated shows in a gauge and a log line only.
 type watcher struct {
 	*Controller
 	Watch
@@ -35,8 +35,7 @@ type watcher struct {
 	store      *consistency.Store
 	applier    *apply.Applier
 	counts     *serve.Reconciles
-	// running holds when each reconcile that runs now began, by key; ahead holds what was read ahead of the cache: see
-	// settleAhead.
+	// running holds, by key, when each running reconcile began; ahead holds what was read ahead of the cache: see settleAhead.
 	running, ahead sync.Map
 }
 
@@ -81,7 +80,7 @@ func newWatcher(c *Controller, w Watch) *watcher {
 	return r
 }
 
-// hangs says whether a reconcile has been running for far longer than it may.
+// hangs reports whether a reconcile has been running for far longer than it may.
 func (r *watcher) hangs() bool {
 	hangs := false
 	r.running.Range(func(_, began any) bool {
@@ -92,7 +91,7 @@ func (r *watcher) hangs() bool {
 	return hangs
 }
 
-// The handlers only queue keys: they run on the informer's goroutine and may neither block nor panic.
+// The handlers only enqueue keys: they run on the informer's goroutine and may neither block nor panic.
 
 func (r *watcher) updated(before, after *convert.Result) {
 	if before.Meta.UID != after.Meta.UID {
@@ -114,9 +113,9 @@ func (r *watcher) deleted(last *convert.Result) {
 	r.enqueue(last) // an object of the same name may be there already
 }
 
-// replaced forgets the objects that are not there any more: they went while no informer ran. What is known of the others
-// still holds, and the caches of their children may still be behind it. What those that went claimed may have a claimant of another
-// watch, for which there is no event; those of this watch are queued as they are listed.
+// replaced forgets the objects that were deleted while no informer ran. What is known of the others still holds, and the caches of their
+// children may still be behind it. What the deleted objects claimed may have a claimant of another watch, for which there is no event;
+// claimants of this watch are enqueued as they are listed.
 func (r *watcher) replaced(present map[types.UID]bool) {
 	gone := func(uid types.UID) bool { return !present[uid] }
 	r.store.ForgetAll(gone)
@@ -134,13 +133,13 @@ func (r *watcher) enqueue(changed *convert.Result) {
 	}
 }
 
-// enqueueAll queues all that was not queued while this process might not write. What the cache does not hold yet has its
-// event still to come.
+// enqueueAll enqueues all cached objects, as none was enqueued while this process might not write. An object that is not cached yet still
+// has its event to come.
 func (r *watcher) enqueueAll() { r.objects.Each(r.enqueue) }
 
-// begun says whether the object of a key goes before others in the queue: it has a status, on record or just written. Of a
-// thousand jobs that are created at once the first would have ended before their status said that they run, if each came to the
-// end of the queue again.
+// begun reports whether the object of a key goes before others in the queue: it has a status, recorded or just written. Otherwise, of a
+// thousand jobs created together, each would return to the end of the queue, and the first jobs would end before their status says that
+// they run.
 func (r *watcher) begun(key string) bool {
 	result := r.objects.Get(key)
 	if result == nil {
@@ -150,8 +149,8 @@ func (r *watcher) begun(key string) bool {
 	return !written.IsZero() || result.Begun
 }
 
-// startingOf so many workers begin objects at the same time, at most. The others are there for those that have begun, whose
-// status would otherwise wait until the children of some new object are created: seconds, if those of many are.
+// startingOf returns how many of the workers may begin new objects at the same time. The others are reserved for objects that have begun:
+// their status would otherwise wait, for seconds, until the many children of a new object are created.
 func startingOf(workers int) int { return workers - workers/4 }
 
 // forget drops all that is kept in memory for an object.
@@ -160,8 +159,8 @@ func (r *watcher) forget(uid types.UID) {
 	r.applier.Forget(uid)
 }
 
-// work reconciles, one key at a time, until leading ends. A reconcile that has begun is finished; the keys that still wait
-// then, which a queue hands out also after it was shut down, are left to the next process.
+// work reconciles one key at a time until leading ends. A reconcile that has begun is finished. A queue hands out its remaining keys even
+// after it was shut down; they are left to the next process.
 func (r *watcher) work(leading, writing context.Context) {
 	for {
 		key, stopped := r.queue.Get()
@@ -177,7 +176,7 @@ func (r *watcher) work(leading, writing context.Context) {
 	}
 }
 
-// guarded runs one reconcile; a panic in it is a defect of ours that disturbs no other key.
+// guarded runs one reconcile. A panic in it is a defect of ours and disturbs no other key.
 func (r *watcher) guarded(ctx context.Context, key string) (requeue time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reconcileTimeout)
 	defer cancel()
@@ -188,16 +187,19 @@ func (r *watcher) guarded(ctx context.Context, key string) (requeue time.Duratio
 	defer func() { r.counts.End(time.Since(began), outcomeOf(requeue, err)) }()
 	defer func() {
 		if p := recover(); p != nil {
+			err = &apply.PanicError{Value: p, Stack: debug.Stack()}
+		}
+		var panicked *apply.PanicError
+		if errors.As(err, &panicked) {
 			r.metrics.Panics.Inc()
-			r.log.Error("a reconcile panicked", zap.String("object", key), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
-			err = apply.ErrPanicked
+			r.log.Error("a reconcile panicked", zap.String("object", key), zap.Any("panic", panicked.Value), zap.ByteString("stack", panicked.Stack))
 		}
 	}()
 	return r.reconcile(ctx, key)
 }
 
-// count calls Watch.Count so that a panic in it concerns a number alone: it runs between the writes of a plan, and in the goroutines
-// that send events, where a panic would end the process.
+// count calls Watch.Count. It recovers from a panic, which then loses a number only: Count runs between the writes of a plan, and in the
+// goroutines that send events, where a panic would end the process.
 func (r *watcher) count(head *schema.Head, counted schema.Count) {
 	if r.Count == nil {
 		return
@@ -212,7 +214,7 @@ func (r *watcher) count(head *schema.Head, counted schema.Count) {
 	r.Count(head, counted)
 }
 
-// outcomeOf a reconcile, for the metrics.
+// outcomeOf returns the outcome of a reconcile for the metrics.
 func outcomeOf(requeue time.Duration, err error) serve.Outcome {
 	switch class := apply.ClassOf(err); {
 	case errors.Is(err, apply.ErrPanicked):
@@ -229,9 +231,9 @@ func outcomeOf(requeue time.Duration, err error) serve.Outcome {
 	return serve.Succeeded
 }
 
-// requeue is the one place where errors are acted on: retry, come back later, or be done. Whatever failed, the time at
-// which the plan wants to look again holds: a deadline does not wait for a back-off. Of requests that failed meanwhile the log
-// has the ids in the API server's audit log.
+// requeue is the one place where errors are acted on: retry, come back later, or be done. Whatever failed, the time at which the plan is
+// to be looked at again holds: a deadline does not wait for a back-off. The log has the audit IDs of the requests that failed during the
+// reconcile.
 func (r *watcher) requeue(key string, after time.Duration, err error, auditIDs ...string) {
 	switch apply.ClassOf(err) {
 	case apply.Done:
@@ -252,12 +254,12 @@ func (r *watcher) requeue(key string, after time.Duration, err error, auditIDs .
 	}
 }
 
-// longestRequeue bounds how long a plan waits. Timers follow neither a clock that is set to another time nor the sleep of a machine:
-// what a plan wants to do at a time of the day, or in a year, is looked at again this often.
+// longestRequeue bounds how long a plan waits. Timers do not follow a clock that is set to another time, nor the sleep of a machine, so a
+// plan that waits for a time of day, or for a year, is decided again this often.
 const longestRequeue = 10 * time.Minute
 
-// sooner is the earlier of the plan's wish and the back-off. A wish for the next moment is no time but the rest of a plan
-// that was too long for one reconcile: after an error it waits like everything else.
+// sooner returns the earlier of the plan's requeue and the back-off. A requeue within 10 ms names no time: it is for the rest of a plan
+// that was too long for one reconcile. After an error that rest waits for the back-off.
 func sooner(wish, backOff time.Duration) time.Duration {
 	if wish > 10*time.Millisecond {
 		return min(wish, backOff)

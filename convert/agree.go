@@ -14,11 +14,10 @@ import (
 	"stoic/schema"
 )
 
-// Disagreements says in what the spec of a version of a CRD differs from what Typed asks of T, given the same options: fields, types,
-// required, enum, bounds, and whether there is a pattern. They are said twice, in markers and in tags; this is for a test that holds
-// them to each other. Only the pattern of a tag is compared with that of the CRD word by word; a name= tag agrees with any. What And,
-// Validate and Default do is not known. Types of Kubernetes are not looked into: API servers and this package have rules of their own
-// for them.
+// Disagreements returns the differences between the spec of a version of a CRD and what Typed requires of T with the same options:
+// fields, types, required, enum, bounds, and whether there is a pattern. Markers and tags state these twice, and a test can require
+// that they agree. A pattern in a tag must equal that of the CRD; a name= tag agrees with any. The effects of And, Validate
+// and Default are not known. Types of Kubernetes are skipped: API servers and this package have rules of their own for them.
 //
 // It panics where Typed does.
 func Disagreements[T any](crd *apiextensionsv1.CustomResourceDefinition, version string, with ...Option) []string {
@@ -29,7 +28,7 @@ func Disagreements[T any](crd *apiextensionsv1.CustomResourceDefinition, version
 	}
 	asked := only(l.whole.required, "spec")
 	if spec := l.whole.fields["spec"]; spec != nil && len(spec.shape.required)+len(spec.shape.needs) > 0 {
-		asked = []string{"spec"} // a spec that is absent is read as an empty one, which lacks what it must have
+		asked = []string{"spec"} // an absent spec is read as an empty one, which lacks its required fields
 	}
 	var c comparison
 	root := crd.Spec.Versions[i].Schema.OpenAPIV3Schema
@@ -49,7 +48,7 @@ func pick[V any](all map[string]V, name string) map[string]V {
 	return nil
 }
 
-// comparison is what differs, a sentence each.
+// comparison holds the differences, one sentence each.
 type comparison []string
 
 func (c *comparison) differ(path, what, inCRD, inType string) {
@@ -89,7 +88,7 @@ func (c *comparison) node(n apiextensionsv1.JSONSchemaProps, s *Shape, t reflect
 	}
 }
 
-// typeIn is a type in the words of CRDs.
+// typeIn returns a type in the words of CRDs.
 func typeIn(n apiextensionsv1.JSONSchemaProps) string {
 	if n.XIntOrString {
 		return "int-or-string"
@@ -155,7 +154,7 @@ func sortedKeys(m map[string]bool) (names []string) {
 	return names
 }
 
-// size compares how many things there may be.
+// size compares bounds of a length or of a number of items.
 func (c *comparison) size(path, least, most string, min, max *int64, s *Shape) {
 	l := s.limits
 	if l == nil {
@@ -165,15 +164,18 @@ func (c *comparison) size(path, least, most string, min, max *int64, s *Shape) {
 	if s.form == text {
 		atLeast, atMost = l.minLength, l.maxLength
 	}
+	if min != nil && *min == 0 {
+		min = nil // a minimum of 0 is the same as none
+	}
 	c.differ(path, least, limitIn(min), natural(atLeast, 0))
 	c.differ(path, most, limitIn(max), natural(atMost, math.MaxInt))
 }
 
 const unset = "not set"
 
-// limitIn is a bound of a CRD. None and a least of 0 are the same.
+// limitIn returns a bound of a CRD as text.
 func limitIn(n *int64) string {
-	if n == nil || *n == 0 {
+	if n == nil {
 		return unset
 	}
 	return strconv.FormatInt(*n, 10)
@@ -239,12 +241,13 @@ func (c *comparison) number(n apiextensionsv1.JSONSchemaProps, s *Shape, path st
 		numbers = append(numbers, strconv.FormatInt(one, 10))
 	}
 	c.differ(path, "enum", enumIn(n.Enum), enumOf(numbers))
-	least, most := decimals(l.least), decimals(l.most)
-	if s.form != float {
-		least, most = limitOf(s.min), limitOf(s.max)
+	if s.form == float {
+		c.differ(path, "minimum", decimal(n.Minimum), decimals(l.least))
+		c.differ(path, "maximum", decimal(n.Maximum), decimals(l.most))
+		return
 	}
-	c.differ(path, "minimum", decimal(n.Minimum), least)
-	c.differ(path, "maximum", decimal(n.Maximum), most)
+	c.differ(path, "minimum", boundIn(n.Minimum, s.lowest), boundOf(s.min, s.lowest))
+	c.differ(path, "maximum", boundIn(n.Maximum, s.highest), boundOf(s.max, s.highest))
 }
 
 func decimal(f *float64) string {
@@ -261,12 +264,19 @@ func decimals(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// limitOf is a bound of integers, unless it is that of a Go type.
-func limitOf(n int64) string {
-	for bits := 8; bits <= 64; bits *= 2 {
-		if n == -1<<(bits-1) || n == 1<<(bits-1)-1 || bits < 64 && n == 1<<bits-1 {
-			return unset
-		}
+// boundIn returns a bound of the integers of a CRD as text, or unset if the Go type has it anyway. The 0 of unsigned types counts: no
+// format of a schema implies it.
+func boundIn(n *float64, ofType int64) string {
+	if n != nil && *n == float64(ofType) && ofType != 0 {
+		return unset
+	}
+	return decimal(n)
+}
+
+// boundOf returns a bound of the integers of a field as text, or unset if it is that of the Go type.
+func boundOf(n, ofType int64) string {
+	if n == ofType && ofType != 0 {
+		return unset
 	}
 	return strconv.FormatInt(n, 10)
 }

@@ -23,6 +23,10 @@ type agreedSpec struct {
 	Text     string                 `json:"text,omitempty" stoic:"minLength=1,maxLength=9,pattern=^a+$"`
 	Size     int32                  `json:"size,omitempty" stoic:"min=1,max=9"`
 	Plain    int64                  `json:"plain,omitempty"`
+	Byte     int32                  `json:"byte,omitempty" stoic:"max=255"`
+	Wide     int32                  `json:"wide,omitempty"`
+	Count    uint32                 `json:"count,omitempty"`
+	Empty    []string               `json:"empty,omitempty" stoic:"maxItems=0"`
 	Level    int                    `json:"level,omitempty" stoic:"enum=1;3"`
 	Ratio    float64                `json:"ratio,omitempty" stoic:"min=0.5"`
 	Flag     bool                   `json:"flag,omitempty"`
@@ -38,7 +42,9 @@ type agreedItem struct {
 
 const agreedSchema = `{type: object, required: [spec], properties: {metadata: {type: object}, status: {type: object}, spec: {type: object, required: [name], properties: {
  name: {type: string, maxLength: 63, pattern: x}, mode: {type: string, enum: [B, A]}, text: {type: string, minLength: 1, maxLength: 9, pattern: ^a+$},
- size: {type: integer, format: int32, minimum: 1, maximum: 9}, plain: {type: integer}, level: {type: integer, enum: [1, 3]}, ratio: {type: number, minimum: 0.5}, flag: {type: boolean},
+ size: {type: integer, format: int32, minimum: 1, maximum: 9}, plain: {type: integer},
+ byte: {type: integer, format: int32, maximum: 255}, wide: {type: integer, format: int32, maximum: 2147483647}, count: {type: integer, minimum: 0},
+ empty: {type: array, maxItems: 0, items: {type: string}}, level: {type: integer, enum: [1, 3]}, ratio: {type: number, minimum: 0.5}, flag: {type: boolean},
  list: {type: array, maxItems: 3, items: {type: object, required: [key], properties: {key: {type: string}}}}, words: {type: array, maxItems: 2, items: {type: string, maxLength: 5}},
  map: {type: object, maxProperties: 4, additionalProperties: {type: object, required: [key], properties: {key: {type: string}}}}, template: {type: object, properties: {odd: {type: string}}}}}}}`
 
@@ -52,7 +58,7 @@ func agreedCRD(t *testing.T, text string) *apiextensionsv1.CustomResourceDefinit
 		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: root}}}}}
 }
 
-// TestDisagreements: each edit of a schema that agrees is noticed, and nothing else is.
+// TestDisagreements: each edit of a schema that agrees is reported, and nothing else is.
 func TestDisagreements(t *testing.T) {
 	for _, test := range []struct{ from, to, want string }{
 		{"", "", ""},
@@ -68,6 +74,11 @@ func TestDisagreements(t *testing.T) {
 		{"minimum: 1, ", "", "spec.size: minimum is not set in the CRD, and 1 in the type"},
 		{"maximum: 9", "maximum: 10", "spec.size: maximum is 10 in the CRD, and 9 in the type"},
 		{"plain: {type: integer}", "plain: {type: integer, minimum: 3}", "spec.plain: minimum is 3 in the CRD, and not set in the type"},
+		{"maximum: 255", "maximum: 256", "spec.byte: maximum is 256 in the CRD, and 255 in the type"},
+		{", maximum: 255", "", "spec.byte: maximum is not set in the CRD, and 255 in the type"},
+		{", maximum: 2147483647", ", maximum: 65535", "spec.wide: maximum is 65535 in the CRD, and not set in the type"},
+		{", minimum: 0}", "}", "spec.count: minimum is not set in the CRD, and 0 in the type"},
+		{", maxItems: 0", "", "spec.empty: maxItems is not set in the CRD, and 0 in the type"},
 		{"plain: {type: integer}", "plain: {type: string}", "spec.plain: the type is string in the CRD, and integer in the type"},
 		{"enum: [1, 3]", "enum: [1]", "spec.level: enum is 1 in the CRD, and 1;3 in the type"},
 		{"minimum: 0.5", "minimum: 0.25", "spec.ratio: minimum is 0.25 in the CRD, and 0.5 in the type"},

@@ -10,7 +10,7 @@ import (
 	"stoic/schema"
 )
 
-// TestBrief: of problems and of warnings those are kept that are reported one by one; none is lost from the count.
+// TestBrief: the problems and warnings that are reported one by one are kept, and the others are counted.
 func TestBrief(t *testing.T) {
 	problems := func(n int) (all []schema.Problem) {
 		for i := range n {

@@ -6,8 +6,8 @@ import (
 	"stoic/schema"
 )
 
-// container checks one container beyond its types. Taken holds the names of those before it; volumes those of the pod's
-// volumes, or is nil.
+// container checks one container beyond its types. Taken holds the names of earlier containers. Volumes holds the names of the
+// pod's volumes, or is nil.
 func (r *Reader) container(index int, raw any, taken, volumes map[string]bool) {
 	fields, ok := raw.(map[string]any)
 	if !ok {
@@ -80,7 +80,7 @@ func (r *Reader) ports(fields map[string]any) {
 	r.Leave()
 }
 
-// port checks the name of one port. Taken holds the names of those before it.
+// port checks the name of one port. Taken holds the names of earlier ports.
 func (r *Reader) port(fields map[string]any, taken map[string]bool) string {
 	name, _ := fields["name"].(string)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// choosy has a decoder of its own, which repeats what it does not like.
+// choosy has a decoder of its own, whose errors repeat the value.
 type choosy struct{ text string }
 
 func (c *choosy) UnmarshalJSON(text []byte) error {

@@ -8,32 +8,32 @@ import (
 	"unicode/utf8"
 )
 
-// encodeLimit is a depth that no checked value reaches; it keeps the encoder total.
+// encodeLimit is a depth that no checked value reaches. It makes the encoder total.
 const encodeLimit = 2 * MaxDepth
 
-// Encoder writes values as compact JSON with sorted keys. Unlike encoding/json it cannot fail, keeps every integer
-// exact, leaves <, > and & as they are, and does not allocate per value. What is not JSON becomes null.
+// Encoder writes values as compact JSON with sorted keys. Unlike encoding/json it cannot fail, keeps every integer exact, does not
+// escape <, > and &, and does not allocate per value. A value that is not JSON becomes null.
 type Encoder struct {
 	keys keyring
 	room []byte
 }
 
-// encoders lends encoders whose room has grown to what templates need.
+// encoders pools encoders, whose buffers have grown to the size of templates.
 var encoders = sync.Pool{New: func() any { return new(Encoder) }}
 
-// What an encoder keeps at most between two objects.
+// Limits of what an encoder keeps between two objects.
 const (
 	roomLimit   = 64 << 10 // bytes
 	memberLimit = 1 << 10
 )
 
-// LendEncoder lends one whose room has grown, until it is given back.
+// LendEncoder returns an encoder from the pool; GiveBack returns it to the pool.
 func LendEncoder() *Encoder {
 	e, _ := encoders.Get().(*Encoder)
 	return e
 }
 
-// GiveBack ends the use of a lent encoder. It forgets what it has written.
+// GiveBack ends the use of a lent encoder and clears it.
 func (e *Encoder) GiveBack() {
 	if cap(e.room) > roomLimit || cap(e.keys.members) > memberLimit {
 		return
@@ -49,7 +49,7 @@ func (e *Encoder) Encode(raw any) []byte {
 	return e.room
 }
 
-// EncodeAll is Encode for values of any depth. The caller knows that it is bounded, as it is for what a decoder has made.
+// EncodeAll is Encode without a limit of depth. The caller knows that the depth is bounded, as decoders make it.
 func (e *Encoder) EncodeAll(raw any) []byte {
 	e.room = e.value(e.room[:0], raw, math.MinInt)
 	return e.room
@@ -125,7 +125,7 @@ func quote(b []byte, s string) []byte {
 	}
 }
 
-// plainByte tells the ASCII characters that stand for themselves in a JSON string.
+// plainByte holds the ASCII characters that need no escape in a JSON string.
 var plainByte = func() (plain [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		plain[c] = c != '"' && c != '\\'
@@ -148,7 +148,7 @@ func escape(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
-// keyring lends the same array to all objects for putting their members in order.
+// keyring sorts the members of all objects in one shared array.
 type keyring struct{ members []member }
 
 type member struct {
@@ -156,7 +156,7 @@ type member struct {
 	value any
 }
 
-// take returns the members of raw in order of key, until they are released in the reverse order of taking.
+// take returns the members of raw, sorted by key. They are released in reverse order.
 func (k *keyring) take(raw map[string]any) []member {
 	start := len(k.members)
 	k.members = slices.Grow(k.members, len(raw))
@@ -176,8 +176,8 @@ func (k *keyring) take(raw map[string]any) []member {
 	return taken
 }
 
-// fewMembers are put in order faster than a call for each comparison takes.
+// fewMembers is up to how many members an insertion sort is faster than slices.SortFunc.
 const fewMembers = 16
 
-// release gives back what was taken last.
+// release gives back the members that were taken last.
 func (k *keyring) release(taken []member) { k.members = k.members[:len(k.members)-len(taken)] }

@@ -35,7 +35,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestEncodeAgrees: what is encoded reads back as what the standard library's encoding reads back as.
+// TestEncodeAgrees: the encoding decodes to the same value as that of encoding/json.
 func TestEncodeAgrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := map[string]any{

@@ -75,12 +75,12 @@ func ExampleTyped() {
 
 var foobars = schema.Resource{Group: "example.com", Version: "v1", Plural: "foobars", Kind: "FooBar"}
 
-// foobar with a spec, as API servers send it.
+// foobar returns an object with a spec, as API servers send it.
 func foobar(spec map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "FooBar", "metadata": map[string]any{"name": "mine", "namespace": "here"}, "spec": spec}}
 }
 
-// print what an object turned out to be.
+// print prints the result of converting an object.
 func print(r *convert.Result) {
 	if r.Rejection == nil {
 		fmt.Println("an object:", r.Object.(*FooBar).Spec)
@@ -91,7 +91,7 @@ func print(r *convert.Result) {
 	}
 }
 
-// Exactly one of Object and Rejection is set; the head is there in both cases.
+// Exactly one of Object and Rejection is set. The head is set in both cases.
 func ExampleResult() {
 	read := convert.Typed[FooBar](foobars)
 	for _, spec := range []map[string]any{{"target": "a"}, {"target": int64(7)}} {
@@ -103,7 +103,7 @@ func ExampleResult() {
 	// mine false true
 }
 
-// Rules say what tags cannot, of types that are somebody else's, too.
+// Rules express what tags cannot, and also constrain types of other packages.
 func ExampleRule() {
 	read := convert.Typed[FooBar](foobars,
 		convert.Choice[FooBarSpec]("targetNamespace", "here", "there"),
@@ -130,7 +130,7 @@ func ExampleValidate() {
 	// Output: spec.target: found the object itself, must be another object
 }
 
-// A default is filled in before Validate is called, and is never written into the object.
+// A default is set before Validate is called, and is never written into the stored object.
 func ExampleDefault() {
 	read := convert.Typed[FooBar](foobars, convert.Default(func(f *FooBar) {
 		if f.Spec.Type == "" {
@@ -141,7 +141,7 @@ func ExampleDefault() {
 	// Output: an object: {a Copy }
 }
 
-// A converter of another form than Typed walks an object by the shape of a type.
+// A converter without Typed walks an object by the shape of a type.
 func ExampleReader() {
 	shapes := convert.NewShapes()
 	var spec FooBarSpec

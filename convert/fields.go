@@ -8,29 +8,29 @@ import (
 	"unicode"
 )
 
-// goField is a field of a struct, or of one that is embedded in it, that encoding/json reads and writes.
+// goField is a field that encoding/json reads and writes, of a struct or of a struct embedded in it.
 type goField struct {
 	reflect.StructField
 	in    reflect.Type // the struct that declares it
 	index []int        // leads to it from the outermost struct
 	name  string       // in JSON
 	named bool         // by its tag
-	// sealed is the embedded pointer to a struct that is not exported in which the field stands; encoding/json cannot make it.
+	// sealed names the embedded pointer to an unexported struct that holds the field; encoding/json cannot allocate it.
 	sealed string
 }
 
 func (f goField) String() string { return f.in.String() + "." + f.Name }
 
-// embedded is a struct whose fields stand among those of the struct that embeds it.
+// embedded is a struct whose fields count as fields of the struct that embeds it.
 type embedded struct {
 	t      reflect.Type
 	index  []int
 	sealed string
 }
 
-// jsonFields a struct are those that encoding/json reads and writes, in order of depth: of several of one name the one that is embedded the
-// least deeply, and of those the one that a tag names. It panics where encoding/json leaves out a field that its author may think is
-// read, and where a tag has no effect.
+// jsonFields returns the fields of a struct that encoding/json reads and writes, in order of depth. Of several fields with one name
+// the least deeply embedded one counts, and at equal depth the one that a tag names. It panics if encoding/json leaves out a field
+// that a user may think is read, and if a tag has no effect.
 func jsonFields(t reflect.Type) (all []goField) {
 	taken, visited := map[string]bool{}, map[reflect.Type]bool{}
 	for level := []embedded{{t: t}}; len(level) > 0; {
@@ -64,7 +64,7 @@ func jsonFields(t reflect.Type) (all []goField) {
 	return all
 }
 
-// dominant are the fields of one depth that encoding/json reads and writes.
+// dominant returns the fields of one depth that encoding/json reads and writes.
 func dominant(here []goField, taken map[string]bool) (all []goField) {
 	slices.SortStableFunc(here, func(a, b goField) int { return strings.Compare(a.name, b.name) })
 	for i := 0; i < len(here); {
@@ -81,7 +81,7 @@ func dominant(here []goField, taken map[string]bool) (all []goField) {
 			panic(fmt.Sprintf("convert: %s and %s are both %q in JSON, so that encoding/json leaves out both", first, same[1], first.name))
 		}
 		if first.sealed != "" {
-			panic(fmt.Sprintf("convert: %s stands in %s, a pointer to a struct that is not exported, which encoding/json cannot make; embed it without the pointer",
+			panic(fmt.Sprintf("convert: %s is in %s, a pointer to a struct that is not exported, which encoding/json cannot make; embed it without the pointer",
 				first, first.sealed))
 		}
 		taken[first.name] = true
@@ -90,7 +90,7 @@ func dominant(here []goField, taken map[string]bool) (all []goField) {
 	return all
 }
 
-// What encoding/json makes of a field of a struct.
+// handling is what encoding/json does with a field of a struct.
 type handling int
 
 const (
@@ -99,7 +99,7 @@ const (
 	isEmbedded
 )
 
-// read finds what encoding/json makes of a field, its name if it is one, and the struct if it is embedded.
+// read returns what encoding/json does with a field, and the struct if it is embedded. It sets the name if it is a field.
 func (f *goField) read() (inner reflect.Type, how handling) {
 	if inner = f.Type; inner.Kind() == reflect.Pointer && inner.Name() == "" {
 		inner = inner.Elem()
@@ -126,7 +126,7 @@ func (f *goField) read() (inner reflect.Type, how handling) {
 	return nil, isField
 }
 
-// check panics if the tag has options of which encoding/json makes something else than its author expects.
+// check panics if the tag has options with another effect in encoding/json than users expect.
 func (f *goField) check(options []string) {
 	if slices.Contains(options, "inline") && !f.Anonymous {
 		panic(fmt.Sprintf("convert: %s has the tag json:%q, of which encoding/json does not know inline: it writes a field %q; embed the struct, or remove the option",
@@ -137,14 +137,14 @@ func (f *goField) check(options []string) {
 	}
 }
 
-// notTagged panics if a field that is none in JSON has a tag of this package.
+// notTagged panics if a field that is not in JSON has a tag of this package.
 func (f *goField) notTagged(why string) {
 	if tag, ok := f.Tag.Lookup(TagName); ok {
 		panic(fmt.Sprintf("convert: the tag %s:%q of %s has no effect: %s", TagName, tag, f, why))
 	}
 }
 
-// untagged panics if a struct that has a decoder of its own, perhaps that of a type that it embeds, has a field with a tag of this package.
+// untagged panics if a struct with its own or an embedded decoder has a field with a tag of this package.
 func untagged(t reflect.Type) {
 	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
 		f := goField{StructField: t.Field(i), in: t}
@@ -152,7 +152,7 @@ func untagged(t reflect.Type) {
 	}
 }
 
-// validName says whether encoding/json takes a name from a tag.
+// validName reports whether encoding/json takes a name from a tag.
 func validName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
 		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)

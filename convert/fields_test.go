@@ -21,7 +21,7 @@ type specOf[T any] struct {
 	Spec              T `json:"spec"`
 }
 
-// specIn is an object with a spec that is written in JSON.
+// specIn returns an object with a spec in JSON.
 func specIn(t *testing.T, spec string) *unstructured.Unstructured {
 	t.Helper()
 	var u unstructured.Unstructured
@@ -32,7 +32,7 @@ func specIn(t *testing.T, spec string) *unstructured.Unstructured {
 	return &u
 }
 
-// asDecoded checks that a spec is read as encoding/json reads it, and that what encoding/json writes of it is read again as the same.
+// asDecoded checks that a spec is read as encoding/json reads it, and that its encoding is read as the same spec.
 func asDecoded[T any](spec string) func(*testing.T) {
 	return func(t *testing.T) {
 		var want T
@@ -86,7 +86,7 @@ type (
 	Named struct{ Label string }
 )
 
-// TestFieldsAsEncodingJSON: which fields a struct has in JSON, and under which names, is what encoding/json makes of it.
+// TestFieldsAsEncodingJSON: a struct has the fields and names that encoding/json gives it.
 func TestFieldsAsEncodingJSON(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"an embedded struct": asDecoded[struct{ Part }](`{"name":"a","size":1}`),
@@ -173,7 +173,7 @@ func (l *level) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// TestArrays: an item for which an array of Go has no place is not left out silently.
+// TestArrays: an item that exceeds a Go array is not dropped silently.
 func TestArrays(t *testing.T) {
 	type arrays struct {
 		A [3]int    `json:"a,omitempty"`
@@ -213,7 +213,7 @@ func TestArrays(t *testing.T) {
 	}
 }
 
-// panicsWith calls what panics with a sentence that has these words, or some of these if there are bars between them.
+// panicsWith fails unless call panics with a message that has these words, or one of the alternatives between bars.
 func panicsWith(t *testing.T, want string, call func()) {
 	t.Helper()
 	defer func() {
@@ -228,10 +228,10 @@ func panicsWith(t *testing.T, want string, call func()) {
 	call()
 }
 
-// made makes a converter of a type that has a struct, which panics.
+// made returns a function that makes a converter for a spec, which panics.
 func made[T any]() func() { return func() { Typed[specOf[T]](gadgets()) } }
 
-// TestFieldsMisuse: a field of which encoding/json makes something else than its author expects is found when a program starts.
+// TestFieldsMisuse: a field that encoding/json treats otherwise than users expect is found when a program starts.
 func TestFieldsMisuse(t *testing.T) {
 	for want, misuse := range map[string]func(){
 		`.N has the tag json:"n,string", by which encoding/json writes a string where the type has another value; use no ,string`: made[struct {
@@ -256,7 +256,7 @@ func TestFieldsMisuse(t *testing.T) {
 			Labelled
 			Named
 		}](),
-		`convert.part.Name stands in struct { *convert.part }.part, a pointer to a struct that is not exported`: made[struct{ *part }](),
+		`convert.part.Name is in struct { *convert.part }.part, a pointer to a struct that is not exported`: made[struct{ *part }](),
 		`.A has no effect: the struct has a decoder of its own, or embeds one`: made[struct {
 			metav1.Time
 			A string `stoic:"required"`

@@ -16,10 +16,10 @@ func (r *Reader) mismatch(want form, raw any) {
 	}
 }
 
-// NotAnObject reports a value that stands where an object belongs.
+// NotAnObject reports a value that is not the required object.
 func (r *Reader) NotAnObject(raw any) { r.mismatch(object, raw) }
 
-// wanted is what a value must be in the place where the walk is.
+// wanted returns the requirement for a value at the current path.
 func (r *Reader) wanted(f form) string {
 	switch f {
 	case object, dict:
@@ -43,7 +43,7 @@ func (r *Reader) wanted(f form) string {
 	return "be a string"
 }
 
-// kindHint says how a value of the wrong kind becomes one of the right kind, where that is plain.
+// kindHint says how to turn a value of the wrong kind into one of the right kind, where that is obvious.
 func (r *Reader) kindHint(want form, raw any) string {
 	v, isText := raw.(string)
 	_, isNumber := numberOf(raw)
@@ -80,7 +80,7 @@ func (r *Reader) kindHint(want form, raw any) string {
 	return ""
 }
 
-// found names a value with its type, and repeats it unless it may be a credential.
+// found describes a value with its type, and repeats it unless it may be a credential.
 func (r *Reader) found(raw any) string {
 	if !r.hides(raw) {
 		return Found(raw)
@@ -88,7 +88,7 @@ func (r *Reader) found(raw any) string {
 	return notShown(raw)
 }
 
-// notShown is the type of a scalar that may be a credential.
+// notShown returns the type of a scalar that may be a credential.
 func notShown(raw any) string {
 	switch raw.(type) {
 	case string:
@@ -99,7 +99,7 @@ func notShown(raw any) string {
 	return "a number (not shown)"
 }
 
-// quoted is a text as it is repeated in a message, unless it may be a credential.
+// quoted returns a text as messages quote it, unless it may be a credential.
 func (r *Reader) quoted(text string) string {
 	if r.at.hidden() {
 		return r.found(text)
@@ -107,9 +107,9 @@ func (r *Reader) quoted(text string) string {
 	return schema.Quote(text)
 }
 
-// hides says whether a scalar may be a credential: by its place, as what environment variables are set to, whatever
-// their names; else, as an argument may be one too, by its own words or those of the argument before it. Arguments are
-// shown but for that, since many a mistake is in one.
+// hides reports whether a scalar may be a credential. By its place it may: values of environment variables are hidden, whatever
+// their names. A string also may if it names a credential, and a number or boolean if the argument before it does. Other arguments
+// are shown, because many mistakes are in arguments.
 func (r *Reader) hides(raw any) bool {
 	switch v := raw.(type) {
 	case nil, map[string]any, []any:
@@ -120,20 +120,19 @@ func (r *Reader) hides(raw any) bool {
 	return r.at.hidden() || secretive(r.at.argumentBefore())
 }
 
-// secretive says whether a text names a credential. Only the beginning is looked at: no message repeats more of a text
-// than that.
+// secretive reports whether a text names a credential. It looks only at the beginning, because no message repeats more of a text.
 func secretive(text string) bool {
 	return namesCredential(strings.ToUpper(text[:min(len(text), 1024)]))
 }
 
-// namesCredential does so of a text in upper case.
+// namesCredential is secretive for a text in upper case.
 func namesCredential(text string) bool {
 	return slices.ContainsFunc(credentials, func(name string) bool { return strings.Contains(text, name) })
 }
 
 var credentials = []string{"PASS", "PWD", "TOKEN", "KEY", "SECRET", "CREDENTIAL"}
 
-// Found names a value with its type.
+// Found describes a value with its type.
 func Found(raw any) string {
 	switch v := raw.(type) {
 	case nil:
@@ -157,7 +156,7 @@ func Found(raw any) string {
 	return "something that is not JSON"
 }
 
-// plain is a number or boolean as JSON writes it.
+// plain returns a number or boolean as JSON.
 func plain(raw any) string {
 	if v, ok := raw.(bool); ok {
 		return strconv.FormatBool(v)

@@ -12,8 +12,8 @@ import (
 	"stoic/schema"
 )
 
-// Meta reads the metadata of any object leniently. It looks at the raw metadata: the accessors of an untyped object
-// answer with nothing at all where one label is malformed, and "not deleting" for a malformed time.
+// Meta reads the metadata of any object leniently, from the raw map. The accessors of an untyped object return no labels at all if
+// one is malformed, and no deletionTimestamp if it is malformed.
 func Meta(raw map[string]any) metav1.ObjectMeta {
 	var read metav1.ObjectMeta
 	meta, _ := raw["metadata"].(map[string]any)
@@ -31,7 +31,7 @@ func Meta(raw map[string]any) metav1.ObjectMeta {
 	if given := meta["deletionTimestamp"]; given != nil {
 		deleted, ok := TimeOf(given)
 		if !ok || deleted.IsZero() {
-			deleted = metav1.Unix(0, 0) // deleting, whatever it says; not zero, which means not deleting
+			deleted = metav1.Unix(0, 0) // deleting, whatever the value; not the zero time, which means not deleting
 		}
 		read.DeletionTimestamp = &deleted
 	}
@@ -44,8 +44,8 @@ func Meta(raw map[string]any) metav1.ObjectMeta {
 	return read
 }
 
-// ConditionOf a type in the status of any object, read leniently, or an empty one: an object that another controller looks
-// after may be of any shape. Its texts are clean.
+// ConditionOf returns the condition of a type in the status of any object, or an empty one. It reads leniently, because an object
+// of another controller may be malformed. Its texts are clean.
 func ConditionOf(u *unstructured.Unstructured, of string) (read metav1.Condition) {
 	status, _ := u.Object["status"].(map[string]any)
 	all, _ := status["conditions"].([]any)
@@ -63,7 +63,7 @@ func ConditionOf(u *unstructured.Unstructured, of string) (read metav1.Condition
 	return read
 }
 
-// FirstTrue of the conditions of these types, read as ConditionOf does; an empty one if none is True.
+// FirstTrue returns the first True condition among these types, read as ConditionOf does, or an empty one.
 func FirstTrue(u *unstructured.Unstructured, of ...string) metav1.Condition {
 	for _, t := range of {
 		if c := ConditionOf(u, t); c.Status == metav1.ConditionTrue {
@@ -83,8 +83,8 @@ func TimeOf(raw any) (metav1.Time, bool) {
 	return metav1.Time{Time: t.UTC()}, err == nil
 }
 
-// Spec checks all of an object of this resource but its spec and status, by the shape that WholeOf made, and enters
-// spec. If ok is false there is none to read, which is reported. Leave comes back in either case.
+// Spec checks an object of this resource except for spec and status, by the shape that WholeOf made, and enters spec. If ok is
+// false there is no spec to read, which is reported. The caller calls Leave in either case.
 func (r *Reader) Spec(of schema.Resource, whole *Shape, raw map[string]any) (spec map[string]any, ok bool) {
 	r.identity(of, raw)
 	for key, value := range raw {
@@ -104,7 +104,7 @@ func (r *Reader) Spec(of schema.Resource, whole *Shape, raw map[string]any) (spe
 	return nil, false
 }
 
-// identity checks apiVersion, kind and metadata: that this is an object of the resource, and has a name.
+// identity checks that apiVersion and kind are those of the resource, and that the object has a name.
 func (r *Reader) identity(of schema.Resource, raw map[string]any) {
 	r.constant(raw, "apiVersion", of.APIVersion(), of.Group)
 	r.constant(raw, "kind", of.Kind, of.Group)
@@ -126,7 +126,7 @@ func (r *Reader) identity(of schema.Resource, raw map[string]any) {
 	}
 }
 
-// unknownMeta warns of fields that no object's metadata has. An API server drops them in silence.
+// unknownMeta warns of fields that metadata does not have. An API server drops them silently.
 func (r *Reader) unknownMeta(meta map[string]any) {
 	s := shapeOf(reflect.TypeFor[metav1.ObjectMeta]())
 	for key := range meta {
@@ -138,7 +138,7 @@ func (r *Reader) unknownMeta(meta map[string]any) {
 	}
 }
 
-// constant checks a field whose value is known beforehand. A server always fills it in; a file may lack it.
+// constant checks a field that has only one valid value. A server always sets it; a file may lack it.
 func (r *Reader) constant(raw map[string]any, key, want, group string) {
 	r.Enter(key)
 	defer r.Leave()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestHide: what stands in a hidden field, or below it, is not repeated, also if the field has another shape by now.
+// TestHide: no message repeats values in or below a hidden field, even if the shape of the field was replaced.
 func TestHide(t *testing.T) {
 	type inner struct {
 		Text string `json:"text"`

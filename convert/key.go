@@ -9,7 +9,7 @@ import (
 	"stoic/schema"
 )
 
-// mayBeKey says whether encoding/json writes maps with keys of a type.
+// mayBeKey reports whether encoding/json writes maps with keys of a type.
 func mayBeKey(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
@@ -19,12 +19,12 @@ func mayBeKey(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// isPlainKey: a key is the string that JSON has.
+// isPlainKey reports whether a key is the same string in Go and in JSON.
 func isPlainKey(t reflect.Type) bool {
 	return t.Kind() == reflect.String && !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// key is that of a map of Go, as encoding/json reads it.
+// key decodes a key of a Go map as encoding/json does.
 func (r *Reader) key(text string, t reflect.Type) (key reflect.Value, ok bool) {
 	target := reflect.New(t)
 	key = target.Elem()
@@ -55,7 +55,7 @@ func (r *Reader) key(text string, t reflect.Type) (key reflect.Value, ok bool) {
 	return key, false
 }
 
-// rangeOf a type of integers.
+// rangeOf returns the range of an integer type.
 func rangeOf(t reflect.Type) (least int64, most uint64) {
 	if reflect.Zero(t).CanInt() {
 		return -1 << (t.Bits() - 1), 1<<(t.Bits()-1) - 1

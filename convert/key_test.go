@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKeys: a map with keys of any type is read with all that is asked of its values, and a key that does not fit is a problem.
+// TestKeys: a map with keys of any type is read, with the constraints of its values. A key that does not fit is a problem.
 func TestKeys(t *testing.T) {
 	type value struct {
 		Size int `json:"size,omitempty" stoic:"max=5"`

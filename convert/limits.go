@@ -10,19 +10,19 @@ import (
 	"stoic/schema"
 )
 
-// limits bound a value beyond its type.
+// limits are bounds of a value beyond those of its type.
 type limits struct {
 	minLength, maxLength int     // of texts, in characters
 	minItems, maxItems   int     // of lists and maps
 	least, most          float64 // of numbers that need not be integers
-	numbers              []int64 // of integers: those that may be there; nil if all may
+	numbers              []int64 // of integers: the allowed ones; nil allows all
 }
 
 func unlimited() *limits {
 	return &limits{maxLength: math.MaxInt, maxItems: math.MaxInt, least: math.Inf(-1), most: math.Inf(1)}
 }
 
-// limited gives a shape that is shared with no other limits of its own.
+// limited gives a shape limits of its own and returns them. No other field may share the shape.
 func (s *Shape) limited() *limits {
 	own := unlimited()
 	if s.limits != nil {
@@ -32,7 +32,7 @@ func (s *Shape) limited() *limits {
 	return own
 }
 
-// length checks how many characters a text has.
+// length checks the number of characters of a text.
 func (r *Reader) length(l *limits, v string) bool {
 	if len(v) >= l.minLength*utf8.UTFMax && len(v) <= l.maxLength {
 		return true
@@ -50,7 +50,7 @@ func (r *Reader) length(l *limits, v string) bool {
 	return false
 }
 
-// size checks how many items a list has, or entries a map.
+// size checks the number of items of a list, or of entries of a map.
 func (r *Reader) size(l *limits, raw any, n int) {
 	if n >= l.minItems && n <= l.maxItems {
 		return
@@ -83,7 +83,7 @@ func (r *Reader) inBounds(l *limits, n number) bool {
 	return false
 }
 
-// oneOfNumbers checks an integer that is one of a few; nil if any may be there.
+// oneOfNumbers checks that an integer is one of a few; nil allows all.
 func (r *Reader) oneOfNumbers(few []int64, n number) bool {
 	v, _ := n.integer()
 	if few == nil || slices.Contains(few, v) {
@@ -100,7 +100,7 @@ func (r *Reader) oneOfNumbers(few []int64, n number) bool {
 	return false
 }
 
-// countOf: 1 character, 2 entries.
+// countOf returns a count with its noun: 1 character, 2 entries.
 func countOf(n int, noun string) string {
 	if n != 1 {
 		if stem, y := strings.CutSuffix(noun, "y"); y {

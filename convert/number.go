@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// number is a JSON number as untyped objects hold it: an integer, or a float if it has a fraction, an
-// exponent or too many digits.
+// number is a JSON number as untyped objects hold it: an integer, or a float if it has a fraction, an exponent or too many digits.
 type number struct {
 	whole bool // i holds it, else f
 	i     int64
@@ -17,8 +16,7 @@ type number struct {
 func whole(i int64) number        { return number{whole: true, i: i, f: float64(i)} }
 func fractional(f float64) number { return number{f: f} }
 
-// numberOf reads raw as a number. Decoders make int64 and float64; the other types are for objects that a
-// program has put together.
+// numberOf reads raw as a number. Decoders make int64 and float64; programs that build objects may use the other types.
 func numberOf(raw any) (number, bool) {
 	switch v := raw.(type) {
 	case int64:
@@ -55,7 +53,7 @@ func numberOf(raw any) (number, bool) {
 	return number{}, false
 }
 
-// IntegerOf reads a number that is an integer of 64 bits, exactly: 3.0 is, 3.5 and "3" are not.
+// IntegerOf returns a number as an integer of 64 bits if that is exact: 3.0 is an integer, 3.5 and "3" are not.
 func IntegerOf(raw any) (int64, bool) {
 	n, ok := numberOf(raw)
 	v, whole := n.integer()
@@ -71,7 +69,7 @@ func unsigned(u uint64) number {
 
 func (n number) finite() bool { return n.whole || !math.IsNaN(n.f) && !math.IsInf(n.f, 0) }
 
-// integer is the number if it is one, exactly, within 64 bits: 3.0 is, 3.5 and 1e30 are not.
+// integer returns the number as an integer of 64 bits if that is exact: 3.0 is one, 3.5 and 1e30 are not.
 func (n number) integer() (int64, bool) {
 	if n.whole {
 		return n.i, true
@@ -83,10 +81,10 @@ func (n number) integer() (int64, bool) {
 	return int64(n.f), true
 }
 
-// integral: without a fraction, of any size.
+// integral reports whether the number has no fraction, at any size.
 func (n number) integral() bool { return n.whole || n.finite() && n.f == math.Trunc(n.f) }
 
-// append writes the number as JSON does.
+// append appends the number as JSON.
 func (n number) append(b []byte) []byte {
 	if n.whole {
 		return strconv.AppendInt(b, n.i, 10)

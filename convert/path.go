@@ -13,8 +13,8 @@ const (
 	MaxKey  = 60  // bytes of one untrusted key in it
 )
 
-// path is a place in an object, step by step from the root. There is one per walk, which grows and shrinks as
-// the walk continues, and it is rendered only where there is something to tell.
+// path is a place in an object, step by step from the root. Each walk has one, which grows and shrinks with the walk. It is
+// rendered only for a message.
 type path []step
 
 type step struct {
@@ -23,11 +23,11 @@ type step struct {
 	at     bool           // index counts, not key
 	within map[string]any // the raw object that holds key, if that has a shape
 	shape  *Shape         // the shape of that object
-	kept   bool           // what is there goes into the template as it is
-	hidden bool           // no message repeats what is there; see Hide
+	kept   bool           // the value goes into the template unchanged
+	hidden bool           // no message repeats the value; see Hide
 }
 
-// Path spells a path as messages do: of strings, which are fields and keys of maps, and integers, which are indices.
+// Path spells a path as messages do. Strings are fields and keys of maps, integers are indices.
 func Path(keys ...any) string {
 	p := make(path, len(keys))
 	for i, key := range keys {
@@ -37,11 +37,11 @@ func Path(keys ...any) string {
 	return p.String()
 }
 
-// String spells the path as kubectl does: spec.tfReplicaSpecs.Worker.template.spec.containers[0].args[1],
-// and limits["nvidia.com/gpu"] where a key is no plain word.
+// String spells the path as kubectl does: spec.tfReplicaSpecs.Worker.template.spec.containers[0].args[1], and
+// limits["nvidia.com/gpu"] where a key is no plain word.
 func (p path) String() string { return string(p.append(nil)) }
 
-// append writes the path behind b, which is empty but for its room.
+// append writes the path into b, which is empty and only lends its capacity.
 func (p path) append(b []byte) []byte {
 	for _, s := range p {
 		switch {
@@ -64,7 +64,7 @@ func (p path) append(b []byte) []byte {
 	return b
 }
 
-// beside is the path of another field of the same object, and what that field leads to.
+// beside returns the path of another field of the same object, and of fields below that.
 func (p path) beside(keys ...string) string {
 	sibling := slices.Clone(p[:len(p)-1])
 	for _, key := range keys {
@@ -73,18 +73,18 @@ func (p path) beside(keys ...string) string {
 	return sibling.String()
 }
 
-// leadsTo says whether the path ends in a field or map key of that name.
+// leadsTo reports whether the path ends in a field or map key of that name.
 func (p path) leadsTo(key string) bool {
 	return len(p) > 0 && !p[len(p)-1].at && p[len(p)-1].key == key
 }
 
-// kept says whether what is there goes into the template as it is.
+// kept reports whether the value at the path goes into the template unchanged.
 func (p path) kept() bool { return len(p) > 0 && p[len(p)-1].kept }
 
-// hidden says whether no message may repeat what is there.
+// hidden reports whether no message may repeat the value at the path.
 func (p path) hidden() bool { return len(p) > 0 && p[len(p)-1].hidden }
 
-// argumentBefore is the item before the one to which the path leads, if both are in a container's args or command.
+// argumentBefore returns the previous item if the path leads to an item of a container's args or command.
 func (p path) argumentBefore() string {
 	last := len(p) - 1
 	if last < 1 || !p[last].at || p[last].index == 0 || p[last-1].key != "args" && p[last-1].key != "command" {
@@ -98,7 +98,7 @@ func (p path) argumentBefore() string {
 	return before
 }
 
-// plainKey: letters, digits, - and _, not starting with a digit or a dash, of sensible length.
+// plainKey reports whether a key has only letters, digits, - and _, starts with no digit or dash, and is at most MaxKey long.
 func plainKey(key string) bool {
 	if key == "" || len(key) > MaxKey {
 		return false

@@ -9,8 +9,8 @@ import (
 
 const annotationLimit = 256 << 10
 
-// PodTemplate checks a pod template beyond its types: what would keep every pod of it from being created. Values of a
-// wrong type are reported by Walk, so they are passed over here.
+// PodTemplate checks a pod template beyond its types: it reports what would keep all its pods from being created. It skips values
+// of a wrong type, which Walk reports.
 func (r *Reader) PodTemplate(raw map[string]any) {
 	r.PodTemplateWith(raw, nil)
 	spec, _ := raw["spec"].(map[string]any)
@@ -21,8 +21,8 @@ func (r *Reader) PodTemplate(raw map[string]any) {
 	}
 }
 
-// PodTemplateWith is PodTemplate for pods to which the operator adds volumes of these names: containers may mount them. An empty list
-// of containers is the caller's to report: he may know which one is missing.
+// PodTemplateWith is PodTemplate for pods to which the operator adds volumes of these names: containers may mount them. It leaves
+// an empty list of containers to the caller, who may know which container is missing.
 func (r *Reader) PodTemplateWith(raw map[string]any, volumes []string) {
 	if meta, ok := raw["metadata"].(map[string]any); ok {
 		r.Enter("metadata")
@@ -52,6 +52,8 @@ func (r *Reader) pod(spec map[string]any, added []string) {
 		}
 	}
 	r.placement(spec)
+	r.resources(spec)
+	r.amounts(spec, "overhead") // validated like limits
 
 	if spec["containers"] == nil {
 		r.ProblemIn("containers", schema.MissingField, "", "be set", Misspelt(spec, "containers"))
@@ -67,7 +69,7 @@ func (r *Reader) pod(spec map[string]any, added []string) {
 	}
 }
 
-// placement checks on which nodes, and as whom, a pod may run.
+// placement checks the node selector and the service account of a pod.
 func (r *Reader) placement(spec map[string]any) {
 	r.labels(spec, "nodeSelector")
 	key := "serviceAccountName"
@@ -80,7 +82,7 @@ func (r *Reader) placement(spec map[string]any) {
 	}
 }
 
-// ownName checks a name that is a DNS label and unlike those taken before.
+// ownName checks that a name is a DNS label and differs from the names in taken.
 func (r *Reader) ownName(fields map[string]any, taken map[string]bool, among string) {
 	name, ok := r.Required(fields, "name")
 	if !ok {
@@ -95,7 +97,7 @@ func (r *Reader) ownName(fields map[string]any, taken map[string]bool, among str
 	taken[name] = true
 }
 
-// Required reads a text that must be there and not empty. One of a wrong type has been told.
+// Required returns a text that must be set and not empty. The walk reports one of a wrong type.
 func (r *Reader) Required(fields map[string]any, key string) (string, bool) {
 	v, ok := fields[key].(string)
 	if v == "" && (ok || fields[key] == nil) {
@@ -104,7 +106,7 @@ func (r *Reader) Required(fields map[string]any, key string) (string, bool) {
 	return v, v != ""
 }
 
-// labels checks those under a field of what is there.
+// labels checks the labels in a field of the current object.
 func (r *Reader) labels(fields map[string]any, field string) {
 	labels, _ := fields[field].(map[string]any)
 	r.Enter(field)
@@ -118,8 +120,8 @@ func (r *Reader) labels(fields map[string]any, field string) {
 	r.Leave()
 }
 
-// Selector checks the labels that a label selector asks for: an API server refuses to select by others. The rule is
-// And[metav1.LabelSelector]((*Reader).Selector); what stands in matchExpressions is checked by the rules of its type.
+// Selector checks matchLabels of a label selector: an API server refuses to select by invalid labels. The rule is
+// And[metav1.LabelSelector]((*Reader).Selector). Rules of its type check matchExpressions.
 func (r *Reader) Selector(raw map[string]any) { r.labels(raw, "matchLabels") }
 
 func (r *Reader) annotations(meta map[string]any) {
@@ -137,7 +139,7 @@ func (r *Reader) annotations(meta map[string]any) {
 	r.Leave()
 }
 
-// metaKey checks the key of a label or annotation, in the form in which the API server looks at it.
+// metaKey checks the key of a label or annotation, in the form that the API server validates.
 func (r *Reader) metaKey(key, form string) {
 	if !qualifiedName(form) {
 		r.ProblemIn(key, schema.InvalidName, "key "+schema.Quote(key), wantLabelKey, "")

@@ -9,18 +9,24 @@ import (
 	"stoic/schema"
 )
 
-// resources checks what a container asks for and what it is limited to.
-func (r *Reader) resources(container map[string]any) {
-	fields, _ := container["resources"].(map[string]any)
-	limits, readable := fields["limits"].(map[string]any)
-	readable = readable || fields["limits"] == nil // else reported by the walk
-	requests, _ := fields["requests"].(map[string]any)
-	r.Enter("resources")
-	r.Enter("limits")
-	for name, value := range limits {
+// amounts checks the map of amounts in a field of the current object and returns it; readable is false if it is no map.
+func (r *Reader) amounts(fields map[string]any, field string) (amounts map[string]any, readable bool) {
+	amounts, readable = fields[field].(map[string]any)
+	r.Enter(field)
+	for name, value := range amounts {
 		r.amount(name, value)
 	}
 	r.Leave()
+	return amounts, readable
+}
+
+// resources checks the requests and limits of a container, or of a pod as a whole.
+func (r *Reader) resources(of map[string]any) {
+	fields, _ := of["resources"].(map[string]any)
+	requests, _ := fields["requests"].(map[string]any)
+	r.Enter("resources")
+	limits, readable := r.amounts(fields, "limits")
+	readable = readable || fields["limits"] == nil // else reported by the walk
 	r.Enter("requests")
 	for name, value := range requests {
 		if r.amount(name, value) && readable {
@@ -31,7 +37,7 @@ func (r *Reader) resources(container map[string]any) {
 	r.Leave()
 }
 
-// amount checks what a container asks for. Devices and what else is counted are not shared: the API server wants them whole.
+// amount checks an amount of a resource. The API server requires integers for extended resources, which cannot be shared.
 func (r *Reader) amount(name string, raw any) (sound bool) {
 	if !r.Amount(name, raw) {
 		return false
@@ -43,19 +49,19 @@ func (r *Reader) amount(name string, raw any) (sound bool) {
 	return true
 }
 
-// isExtended: of a resource with a domain that is not Kubernetes' own.
+// isExtended reports whether a resource has a domain other than those of Kubernetes.
 func isExtended(name string) bool {
 	return strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/")
 }
 
-// roundedUp is a quantity as the API server stores it in a pod, before it compares: in thousandths.
+// roundedUp returns a quantity rounded up to thousandths, as the API server stores it in a pod before it compares.
 func roundedUp(written string) (value resource.Quantity, ok bool) {
 	value, ok = schema.ParseQuantity(written)
 	value.RoundUp(resource.Milli)
 	return value, ok
 }
 
-// isWhole looks before it parses: most are a few digits.
+// isWhole reports whether a quantity is an integer. It looks before it parses: most are a few digits.
 func isWhole(written string) bool {
 	if plainQuantity(written) && !strings.HasSuffix(written, "m") {
 		return true
@@ -64,7 +70,7 @@ func isWhole(written string) bool {
 	return value.RoundUp(0)
 }
 
-// Amount checks the name of a resource and that there is not less than nothing of it.
+// Amount checks the name of a resource, and that its quantity is not negative.
 func (r *Reader) Amount(name string, raw any) (sound bool) {
 	if !(strings.Contains(name, "/") && qualifiedName(name)) && !slices.Contains([]string{"cpu", "memory", "ephemeral-storage"}, name) && !strings.HasPrefix(name, "hugepages-") {
 		hint := ""
@@ -91,7 +97,7 @@ func (r *Reader) Amount(name string, raw any) (sound bool) {
 	return ok
 }
 
-// request checks one against its limit. What cannot be shared, as a GPU, is asked for by its limit.
+// request checks a request against its limit. A resource that cannot be shared, such as a GPU, needs only a limit.
 func (r *Reader) request(name string, raw any, limits map[string]any) {
 	whole := strings.HasPrefix(name, "hugepages-") || isExtended(name)
 	limit, ok := Written(limits[name])

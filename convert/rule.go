@@ -9,24 +9,24 @@ import (
 	"stoic/schema"
 )
 
-// Rule is what is asked of a Go type beyond its form: by the API server, of the types of Kubernetes, or by an operator. It
-// becomes part of the type's shape when that is built, so that a walk looks nothing up.
+// Rule is a constraint of a Go type beyond its form: of the API server, for the types of Kubernetes, or of an operator. It becomes
+// part of the type's shape when that is built, so that a walk looks nothing up.
 type Rule struct {
 	on  reflect.Type
 	put func(*Shape)
 }
 
-// Need: the fields must be there, and be neither null nor empty.
+// Need returns a rule: the fields must be set, and be neither null nor empty.
 func Need[T any](fields ...string) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) { s.needs = append(s.needs, s.having(t, fields)...) })
 }
 
-// require: the fields must be there and not be null, but may be empty.
+// require returns a rule: the fields must be set and not be null, but may be empty.
 func require[T any](fields ...string) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) { s.required = append(s.required, s.having(t, fields)...) })
 }
 
-// Span: the fields are integers from least to most. It narrows what the Go type, Kubernetes or another Span allows.
+// Span returns a rule: the fields are integers from least to most. It narrows what the Go type, Kubernetes or another Span allows.
 func Span[T any](least, most int64, fields ...string) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) {
 		for _, field := range s.having(t, fields) {
@@ -38,7 +38,7 @@ func Span[T any](least, most int64, fields ...string) Rule {
 	})
 }
 
-// mode: the fields are permissions of files.
+// mode returns a rule: the fields are file permissions.
 func mode[T any](fields ...string) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) {
 		for _, field := range s.having(t, fields) {
@@ -48,7 +48,7 @@ func mode[T any](fields ...string) Rule {
 	})
 }
 
-// Words: a text of this type is one of a few, or empty, which says nothing.
+// Words returns a rule: a text of this type is one of a few words, or empty, which means unset.
 func Words[T ~string](few ...T) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) {
 		if len(few) == 0 {
@@ -60,7 +60,7 @@ func Words[T ~string](few ...T) Rule {
 	})
 }
 
-// spelt: the fields are texts of a form, or empty.
+// spelt returns a rule: the fields are texts of a form, or empty.
 func spelt[T any](as spelling, fields ...string) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) {
 		for _, field := range s.having(t, fields) {
@@ -69,7 +69,7 @@ func spelt[T any](as spelling, fields ...string) Rule {
 	})
 }
 
-// Choice: the field is one of a few words, or empty.
+// Choice returns a rule: the field is one of a few words, or empty.
 func Choice[T any](field string, few ...string) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) {
 		own := s.leaf(t, "Choice", field, text)
@@ -79,13 +79,13 @@ func Choice[T any](field string, few ...string) Rule {
 	})
 }
 
-// ExactlyOne of the fields is there.
+// ExactlyOne returns a rule: exactly one of the fields is set.
 func ExactlyOne[T any](fields ...string) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) { s.oneOf = append(s.oneOf, s.having(t, fields)) })
 }
 
-// Hide: no message repeats what is below the fields, as it may be a credential. Conditions and events reach logs and
-// users that the object itself does not reach.
+// Hide returns a rule: no message repeats a value below the fields, because it may be a credential. Conditions and events reach
+// logs and users that the object itself does not reach.
 func Hide[T any](fields ...string) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) {
 		for _, name := range s.having(t, fields) {
@@ -94,7 +94,7 @@ func Hide[T any](fields ...string) Rule {
 	})
 }
 
-// And adds what fields ask of each other.
+// And returns a rule that checks constraints between fields.
 func And[T any](check func(*Reader, map[string]any)) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) {
 		if s.form != object || check == nil {
@@ -104,7 +104,7 @@ func And[T any](check func(*Reader, map[string]any)) Rule {
 	})
 }
 
-// On changes the shape of a type by hand.
+// On returns a rule that changes the shape of a type by hand.
 func On[T any](put func(*Shape)) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) {
 		if put == nil {
@@ -114,20 +114,20 @@ func On[T any](put func(*Shape)) Rule {
 	})
 }
 
-// ruleOn a type. What put panics with names the type.
+// ruleOn returns a rule on a type. Panics of put name the type.
 func ruleOn[T any](put func(reflect.Type, *Shape)) Rule {
 	t := reflect.TypeFor[T]()
 	return Rule{t, func(s *Shape) { put(t, s) }}
 }
 
-// Advice is what is known of a field that its object does not have.
+// Advice is what is known of a field that its object does not define.
 type Advice struct {
 	Silent bool   // a problem says it already
 	In     string // the field of the same object that it belongs in
 	Hint   string // what to say if no field has a name like it
 }
 
-// Advise says what is known of fields that an object does not have.
+// Advise returns a rule that gives advice on fields that an object does not define.
 func Advise[T any](advise func(within map[string]any, key string) Advice) Rule {
 	return ruleOn[T](func(t reflect.Type, s *Shape) {
 		if s.form != object || advise == nil {
@@ -137,10 +137,10 @@ func Advise[T any](advise func(within map[string]any, key string) Advice) Rule {
 	})
 }
 
-// Advise is the rule of that name, for a shape that is made by hand.
+// Advise does the same for a shape that is made by hand.
 func (s *Shape) Advise(advise func(within map[string]any, key string) Advice) { s.advise = advise }
 
-// having panics unless type t, whose shape this is, has fields of these names.
+// having returns names. It panics unless type t, whose shape this is, has these fields.
 func (s *Shape) having(t reflect.Type, names []string) []string {
 	if len(names) == 0 {
 		panic("convert: a rule about no field of " + t.String())
@@ -153,8 +153,8 @@ func (s *Shape) having(t reflect.Type, names []string) []string {
 	return names
 }
 
-// leaf is the own shape of a field of type t, or of the items of its list. It panics if that has none of these forms: the rule would have
-// no effect.
+// leaf returns the own shape of a field of type t, or of the items of its list. It panics if that shape has none of these forms,
+// because the rule would have no effect.
 func (s *Shape) leaf(t reflect.Type, rule, name string, forms ...form) *Shape {
 	s.having(t, []string{name})
 	own := s.own(name)
@@ -168,7 +168,7 @@ func (s *Shape) leaf(t reflect.Type, rule, name string, forms ...form) *Shape {
 	panic("convert: " + rule + " of the field " + name + " of " + t.String() + ": it is for " + typesOf(forms) + ", and for lists of them, and the field " + is)
 }
 
-// typesOf are the Go types that have one of these forms.
+// typesOf returns the Go types that have one of these forms.
 func typesOf(forms []form) string {
 	names := map[form]string{text: "strings", integer: "integers", float: "floats", intOrString: "intstr.IntOrString", list: "lists", dict: "maps"}
 	all := make([]string, len(forms))
@@ -181,7 +181,7 @@ func typesOf(forms []form) string {
 	return all[0]
 }
 
-// own is the shape of a field, or of the items of its list, which the field from then on shares with no other.
+// own returns the shape of a field, or of the items of its list. From then on the field shares it with no other field.
 func (s *Shape) own(name string) *Shape {
 	f := s.fields[name]
 	own := *f.shape
@@ -195,7 +195,7 @@ func (s *Shape) own(name string) *Shape {
 	return &item
 }
 
-// absent: nothing is there, or nothing is in it.
+// absent reports whether a value is null or empty.
 func absent(raw any) bool {
 	switch v := raw.(type) {
 	case nil:
@@ -208,8 +208,8 @@ func absent(raw any) bool {
 	return false
 }
 
-// misses counts required fields that are absent or null: each is decoded as the zero value, which is not what is stored. A null does not
-// count where encoding/json writes the zero value as null, as it does for a time: a write would store null again.
+// misses counts required fields that are absent or null: each is decoded as the zero value, which is not what is stored. A null
+// does not count if encoding/json writes the zero value as null, as for a time: a write would store null again.
 func (r *Reader) misses(s *Shape, raw map[string]any) {
 	for _, key := range s.required {
 		if value, there := raw[key]; !there || value == nil && s.fields[key].notNull {
@@ -218,14 +218,14 @@ func (r *Reader) misses(s *Shape, raw map[string]any) {
 	}
 }
 
-// lacks says whether a field is absent; an empty value of another type is reported as such.
+// lacks reports whether a field is absent or empty. An empty value of another type is reported as a mismatch instead.
 func (s *Shape) lacks(raw map[string]any, key string) bool {
 	value := raw[key]
 	_, many := value.([]any)
 	return absent(value) && (value == nil || many == (s.fields[key].shape.form == list))
 }
 
-// whole checks what the rules say of an object as a whole.
+// whole checks the rules that concern an object as a whole.
 func (r *Reader) whole(s *Shape, raw map[string]any) {
 	for _, key := range s.needs {
 		if s.lacks(raw, key) {
@@ -245,7 +245,7 @@ func (r *Reader) whole(s *Shape, raw map[string]any) {
 	}
 }
 
-// misnamed names the field that was meant to be the one that is missing: a misspelt one, or one from another object.
+// misnamed suggests which existing field was meant to be the missing one: a misspelt one, or one from another kind of object.
 func (s *Shape) misnamed(raw map[string]any, missing string) string {
 	if hint := Misspelt(raw, missing); hint != "" {
 		return hint
@@ -262,7 +262,7 @@ func (s *Shape) misnamed(raw map[string]any, missing string) string {
 	return "rename `" + schema.Clean(meant, MaxKey) + "`"
 }
 
-// onlyOne checks that one of several fields is there. A field that no library knows may be another one of them.
+// onlyOne checks that exactly one of several fields is set. An unknown field may be an alternative that is newer than this library.
 func (r *Reader) onlyOne(s *Shape, few []string, raw map[string]any) {
 	first := ""
 	for _, key := range few {
@@ -285,7 +285,7 @@ func (r *Reader) onlyOne(s *Shape, few []string, raw map[string]any) {
 			if at < 0 {
 				return
 			}
-			if misspelt == "" || key < misspelt { // the order of keys is another one each time
+			if misspelt == "" || key < misspelt { // the order of keys differs each time
 				hint, misspelt = Misspelt(raw, few[at]), key
 			}
 		}
@@ -293,7 +293,7 @@ func (r *Reader) onlyOne(s *Shape, few []string, raw map[string]any) {
 	}
 }
 
-// text checks a text against what the rules say of its field.
+// text checks a text against the rules of its field.
 func (r *Reader) text(s *Shape, v string) (sound bool) {
 	switch {
 	case s.limits != nil && !r.length(s.limits, v):

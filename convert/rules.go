@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The tables below say what keeps the pods of a job from being created though every value has the right form. Each
-// rule holds for every API server that is served, whatever its feature gates: a field that one of them would drop is
-// not in here, as the pod would run. The API server's own words stand behind a rule where they say more than it does.
+// The tables below list what keeps pods from being created although every value has the right form. Each rule holds for every
+// supported API server, whatever its feature gates. A field that some API server drops is not listed, because the pod would run.
+// The API server's own words follow a rule where they say more than the rule.
 
 func ofKubernetes() []Rule {
 	var all []Rule
@@ -83,8 +83,8 @@ func ofVariables() []Rule {
 	}
 }
 
-// ofCredentials: where they stand, under names of the author's choice. Where a variable or an annotation takes its value
-// from is hidden too, since the value itself may stand there by mistake.
+// ofCredentials lists fields that hold credentials under names of the user's choice. The sources of variables and annotations are
+// hidden, too, because the value itself may be there by mistake.
 func ofCredentials() []Rule {
 	return []Rule{
 		Hide[corev1.Container]("env", "envFrom"),
@@ -171,7 +171,7 @@ func ofVolumes() []Rule {
 	}
 }
 
-// ofFiles that stand in a volume.
+// ofFiles lists the rules for files in a volume.
 func ofFiles() []Rule {
 	return []Rule{
 		mode[corev1.ConfigMapVolumeSource]("defaultMode"),

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestRules: each is about fields that its type has, and is asked of something that is in a pod template.
+// TestRules: each rule is about fields of its type, and about a type that is in a pod template.
 func TestRules(t *testing.T) {
 	whole := shapeOf(reflect.TypeFor[corev1.PodTemplateSpec]())
 	used := map[reflect.Type]bool{}

@@ -79,7 +79,7 @@ func (r *Reader) number(s *Shape, n number, target reflect.Value) {
 	}
 }
 
-// integer checks that n is one, in the range of the shape.
+// integer checks that n is an integer, in the range of the shape.
 func (r *Reader) integer(s *Shape, n number) (int64, bool) {
 	v, ok := n.integer()
 	switch {
@@ -94,7 +94,7 @@ func (r *Reader) integer(s *Shape, n number) (int64, bool) {
 	return 0, false
 }
 
-// wantRange tells both ends of a range that is small, else the one that n is beyond.
+// wantRange names both ends of a small range, otherwise the end that n is beyond.
 func (s *Shape) wantRange(n number) string {
 	switch {
 	case s.octal:
@@ -107,7 +107,7 @@ func (s *Shape) wantRange(n number) string {
 	return "be less than or equal to " + strconv.FormatInt(s.max, 10)
 }
 
-// rangeHint: 644 was meant to be read as octal. YAML takes it so with a 0 in front, JSON knows no such numbers.
+// rangeHint: 644 was meant as octal. YAML reads it so with a leading 0, and JSON has no octal numbers.
 func (s *Shape) rangeHint(v int64) string {
 	meant, err := strconv.ParseInt(strconv.FormatInt(v, 10), 8, 64)
 	if !s.octal || err != nil || meant < 0 || meant > s.max {
@@ -116,7 +116,7 @@ func (s *Shape) rangeHint(v int64) string {
 	return fmt.Sprintf("did you mean 0%o? JSON has it as %d", meant, meant)
 }
 
-// Written is a string, or a number as its author wrote it, near enough: where both may stand.
+// Written returns a string, or a number as text, for fields that take both. The text may differ slightly from what the user wrote.
 func Written(raw any) (string, bool) {
 	if v, ok := raw.(string); ok {
 		return v, true
@@ -143,8 +143,8 @@ func (r *Reader) quantity(written string, target reflect.Value) {
 	}
 }
 
-// plainQuantity knows the common form of a quantity that is not negative: up to nine digits and a suffix. The parser
-// takes ten times as long.
+// plainQuantity recognizes the common form of a quantity that is not negative: up to nine digits and a suffix. The parser takes ten
+// times as long.
 func plainQuantity(written string) bool {
 	digits := 0
 	for digits < len(written) && written[digits] >= '0' && written[digits] <= '9' {
@@ -160,7 +160,7 @@ func plainQuantity(written string) bool {
 	return false
 }
 
-// quantityHint corrects the usual mistakes: a B for bytes, a space, the wrong case.
+// quantityHint corrects common mistakes: a B for bytes, a space, the wrong case.
 func quantityHint(written string) string {
 	written = schema.Clean(strings.TrimSpace(written), 64)
 	digits := len(written) - len(strings.TrimLeft(written, "0123456789."))
@@ -183,7 +183,7 @@ func quantityHint(written string) string {
 	return ""
 }
 
-// intOrString reports whether raw is of either kind; a number out of range is, and is reported.
+// intOrString reports whether raw is an integer or a string. A number out of range is one, and adds a problem.
 func (r *Reader) intOrString(s *Shape, raw any, target reflect.Value) bool {
 	value := intstr.IntOrString{}
 	if v, ok := raw.(string); ok {
@@ -208,7 +208,7 @@ func (r *Reader) intOrString(s *Shape, raw any, target reflect.Value) bool {
 	return true
 }
 
-// encoded walks what JSON can only write as a string.
+// encoded walks a value that JSON can only write as a string.
 func (r *Reader) encoded(s *Shape, raw string, target reflect.Value) {
 	var value any
 	var err error
@@ -242,7 +242,7 @@ func (r *Reader) encoded(s *Shape, raw string, target reflect.Value) {
 	}
 }
 
-// store decodes what has no shape, a type with a decoder of its own, by way of JSON: nothing of raw is kept.
+// store decodes into a type that has a decoder of its own, by way of JSON, so that nothing of raw is kept.
 func (r *Reader) store(raw any, target reflect.Value) {
 	if !target.IsValid() {
 		return
@@ -253,7 +253,7 @@ func (r *Reader) store(raw any, target reflect.Value) {
 	}
 }
 
-// said is what a decoder says of a text, which it may repeat: nothing if there may be a credential in it.
+// said returns the message of a decoder, which may repeat the text; "" if the text may hold a credential.
 func (r *Reader) said(err error, text []byte) string {
 	if r.at.hidden() || namesCredential(strings.ToUpper(string(text))) {
 		return ""

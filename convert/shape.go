@@ -15,33 +15,35 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Shape is what JSON may look like to fit a Go type: the plan by which the walker checks and decodes it.
-// Pointers leave no trace in a shape: every field may be absent.
+// Shape is what JSON must look like to fit a Go type: the walker checks and decodes by it. Pointers make no difference to a shape:
+// every field may be absent.
 type Shape struct {
 	form form
 	// Of objects: the fields by JSON name, and the names in order.
 	fields map[string]*field
 	names  []string
-	// Of lists and maps: what they hold, and whether the keys are other than plain strings.
+	// Of lists and maps: the shape of their items or values, and whether the keys are not plain strings.
 	elem  *Shape
 	keyed bool
-	// Of integers: the range of the type, or that of the field; and whether they are thought of in octal.
+	// Of integers: the range of the type, or of the field; and whether users think of them in octal.
 	min, max int64
 	octal    bool
-	// Of texts: the words that may be there, and how they must be written; nil if any may.
+	// Of integers: the range of the type.
+	lowest, highest int64
+	// Of texts: the allowed words and the form; nil allows all.
 	words    []string
 	spelling *spelling
 	listed   bool // in a list, where an empty text is not the same as none
-	// Bounds beyond those of the type; nil if there are none.
+	// limits are bounds beyond those of the type; nil if there are none.
 	limits *limits
-	// Of objects: the fields that must be there, those of which one must be, and what else to check; see rules.go.
+	// Of objects: the fields that must be set, those of which one must be, and other checks; see rules.go.
 	needs    []string
 	required []string // likewise, but they may be empty
 	oneOf    [][]string
 	checks   []func(*Reader, map[string]any)
-	// Of objects: what is known of a field that they do not have; nil if nothing is.
+	// Of objects: what is known of fields that they do not define; nil if nothing is.
 	advise func(within map[string]any, key string) Advice
-	// Of what has no effect: why.
+	// Of useless fields: why they have no effect.
 	why string
 }
 
@@ -49,9 +51,9 @@ type field struct {
 	shape *Shape
 	// index leads to the Go field; nil if the value is checked but not decoded.
 	index []int
-	// kept: the raw value goes into the template as it is, also what no shape knows, so all of it is checked.
+	// kept: the raw value goes into the template unchanged, including what no shape knows, so all of it is checked.
 	kept bool
-	// hidden: no message repeats what is there.
+	// hidden: no message repeats the value.
 	hidden bool
 	// notNull: encoding/json never writes the zero value of the Go field as null.
 	notNull bool
@@ -61,10 +63,10 @@ type form int
 
 const (
 	ignored  form = iota // not looked at
-	useless              // not looked at, but its author may think that it is
+	useless              // not looked at, but the user may think that it is
 	anything             // any JSON
 	object
-	dict // a map with keys of the author's choice
+	dict // a map with keys of the user's choice
 	list
 	text
 	boolean
@@ -77,7 +79,7 @@ const (
 	duration // "1m30s"
 )
 
-// notNull says whether encoding/json never writes the zero value of a Go type as null. A type with a MarshalJSON of its own may write it.
+// notNull reports whether encoding/json never writes the zero value of a Go type as null. A type's own MarshalJSON may write null.
 func notNull(t reflect.Type, of form) bool {
 	switch of {
 	case quantity, intOrString, duration:
@@ -88,17 +90,17 @@ func notNull(t reflect.Type, of form) bool {
 	return false
 }
 
-// Shapes makes the shape of a Go type, once for each type that is asked for: by the rules of this package for the types
-// of Kubernetes, and by further ones. Only types that are compiled in get here, so it does not grow.
+// Shapes makes the shapes of Go types and keeps them, by the rules of this package for the types of Kubernetes and by further
+// rules. It does not grow without bound, because only compiled types get here.
 type Shapes struct {
 	known sync.Map // by reflect.Type
 	rules []Rule
 }
 
-// NewShapes adds rules to those of this package.
+// NewShapes returns Shapes with rules beyond those of this package.
 func NewShapes(further ...Rule) *Shapes { return &Shapes{rules: further} }
 
-// Of is the shape of a Go type. It panics if a rule is about a field that its type does not have.
+// Of returns the shape of a Go type. It panics if a rule names a field that its type does not have.
 func (s *Shapes) Of(t reflect.Type) *Shape {
 	if known, ok := s.known.Load(t); ok {
 		return known.(*Shape)
@@ -108,19 +110,19 @@ func (s *Shapes) Of(t reflect.Type) *Shape {
 	return built.(*Shape)
 }
 
-// shapes are those of the types of Kubernetes.
+// shapes holds the shapes by the rules of this package alone.
 var shapes = NewShapes()
 
-// shapeOf is the shape of a Go type by the rules of this package alone.
+// shapeOf returns the shape of a Go type by the rules of this package alone.
 func shapeOf(t reflect.Type) *Shape { return shapes.Of(t) }
 
-// WholeOf is the shape of a whole object whose spec has a shape. Its status is not looked at.
+// WholeOf returns the shape of a whole object whose spec has a shape. Its status is not looked at.
 func WholeOf(spec *Shape) *Shape {
 	return ObjectOf(map[string]*Shape{"apiVersion": {form: text}, "kind": {form: text},
 		"metadata": shapeOf(reflect.TypeFor[metav1.ObjectMeta]()), "spec": spec, "status": {form: ignored}})
 }
 
-// ObjectOf is the shape of an object with these fields, which are checked but decoded into nothing.
+// ObjectOf returns the shape of an object with these fields. They are checked but not decoded.
 func ObjectOf(fields map[string]*Shape) *Shape {
 	s := &Shape{form: object, fields: make(map[string]*field, len(fields))}
 	for name, of := range fields {
@@ -129,10 +131,10 @@ func ObjectOf(fields map[string]*Shape) *Shape {
 	return s.named()
 }
 
-// MapOf is the shape of an object with keys of the author's choice.
+// MapOf returns the shape of an object with keys of the user's choice.
 func MapOf(values *Shape) *Shape { return &Shape{form: dict, elem: values} }
 
-// Join adds the fields of other objects to those of s. They are decoded into what those of the others are.
+// Join adds the fields of other objects to those of s. They are decoded into the same Go fields as in the others.
 func (s *Shape) Join(others ...*Shape) *Shape {
 	for _, other := range others {
 		for name, f := range other.fields {
@@ -142,7 +144,7 @@ func (s *Shape) Join(others ...*Shape) *Shape {
 	return s.named()
 }
 
-// Field is the shape of a field; nil if there is none of that name.
+// Field returns the shape of a field; nil if there is none of that name.
 func (s *Shape) Field(name string) *Shape {
 	if f := s.fields[name]; f != nil {
 		return f.shape
@@ -150,10 +152,10 @@ func (s *Shape) Field(name string) *Shape {
 	return nil
 }
 
-// Names are those of the fields, in order.
+// Names returns the names of the fields, sorted.
 func (s *Shape) Names() []string { return slices.Clone(s.names) }
 
-// special types have a JSON form that their Go form does not tell.
+// special returns the JSON form of types whose Go form does not show it.
 func special(t reflect.Type) (form, bool) {
 	switch t {
 	case reflect.TypeFor[resource.Quantity]():
@@ -173,7 +175,7 @@ func special(t reflect.Type) (form, bool) {
 	return 0, false
 }
 
-// builder makes shapes. Known holds those under way, so that a type may hold itself.
+// builder makes shapes. Known holds the unfinished ones, too, so that a type may contain itself.
 type builder struct {
 	known map[reflect.Type]*Shape
 	rules []Rule
@@ -181,7 +183,7 @@ type builder struct {
 	at    string // the field whose type is looked at, as Go names it, for messages
 }
 
-// whole builds the shape of a type, and then applies the tags of all types in it, as a type may hold itself.
+// whole builds the shape of a type, and then applies the tags of all types in it. It waits because a type may contain itself.
 func (b *builder) whole(t reflect.Type) *Shape {
 	s := b.build(t)
 	for _, tag := range b.tags {
@@ -206,6 +208,7 @@ func (b *builder) build(t reflect.Type) *Shape {
 	} else {
 		b.form(s, t)
 	}
+	s.lowest, s.highest = s.min, s.max
 	for _, rule := range b.rules {
 		switch {
 		case rule.on != t:
@@ -218,7 +221,7 @@ func (b *builder) build(t reflect.Type) *Shape {
 	return s
 }
 
-// form fills in what the Go type says.
+// form fills in what follows from the Go type.
 func (b *builder) form(s *Shape, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -265,7 +268,7 @@ func (b *builder) writable(t reflect.Type, is bool) {
 	}
 }
 
-// isByte says whether encoding/json writes slices of a type as base64.
+// isByte reports whether encoding/json writes slices of a type as base64.
 func isByte(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return t.Kind() == reflect.Uint8 && !p.Implements(reflect.TypeFor[json.Marshaler]()) && !p.Implements(reflect.TypeFor[encoding.TextMarshaler]())
@@ -283,32 +286,32 @@ func (b *builder) collect(s *Shape, t reflect.Type) {
 	}
 }
 
-// Set gives an object a field, or another shape to one that it has. The field is checked but decoded into nothing.
+// Set adds a field to an object, or replaces the shape of one. The field is checked but not decoded.
 func (s *Shape) Set(name string, of *Shape) {
 	s.fields[name] = &field{shape: of, hidden: s.hides(name)}
 	s.named()
 }
 
-// hides says whether no message may repeat what is in a field.
+// hides reports whether no message may repeat what is in a field.
 func (s *Shape) hides(name string) bool { return s.fields[name] != nil && s.fields[name].hidden }
 
-// Keep says that the value of a field is used as its author wrote it, also what no shape knows, so that all of it is
-// checked. It is decoded into nothing.
+// Keep declares that the value of a field is used as the user wrote it, including what no shape knows, so that all of it is
+// checked. It is not decoded.
 func (s *Shape) Keep(name string) {
 	s.fields[name] = &field{shape: s.fields[name].shape, kept: true, hidden: s.hides(name)}
 }
 
-// Clone is a copy that can be changed by Set and Keep; the shapes of its fields are not copied.
+// Clone returns a copy that can be changed by Set and Keep. The shapes of its fields are not copied.
 func (s *Shape) Clone() *Shape {
 	clone := *s
 	clone.fields = maps.Clone(s.fields)
 	return &clone
 }
 
-// Useless is the shape of a field that has no effect; why says so to an author who has set it.
+// Useless returns the shape of a field that has no effect. Why is the message to a user who has set it.
 func Useless(why string) *Shape { return &Shape{form: useless, why: why} }
 
-// Ignored is the shape of a field that is not looked at.
+// Ignored returns the shape of a field that is not looked at.
 func Ignored() *Shape { return &Shape{form: ignored} }
 
 func (s *Shape) named() *Shape {

@@ -6,7 +6,7 @@ import (
 	"stoic/schema"
 )
 
-// SlimPod cuts pods down to a schema.Pod with these labels, for Owned.Slim. It reads anything.
+// SlimPod returns a function for Owned.Slim that reduces pods to a schema.Pod with these labels. It reads any object.
 func SlimPod(names ...string) func(*unstructured.Unstructured) any {
 	return func(u *unstructured.Unstructured) any {
 		meta, _ := u.Object["metadata"].(map[string]any)

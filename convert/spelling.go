@@ -9,9 +9,9 @@ import (
 	"stoic/schema"
 )
 
-// How Kubernetes lets names be spelled. The library is the authority and has the last word; it uses a regular
-// expression for each, which costs more than all the rest of a conversion, so names of the common forms are known
-// before it is asked, and names that are far too long are not given to it.
+// How Kubernetes lets names be spelled. Its library has the last word. The library uses a regular expression for each, which costs
+// more than the rest of a conversion. So common forms of names are recognized first, and names that are far too long are not passed
+// to it.
 //
 //	                length  characters                          first, last
 //	dnsLabel        63      a-z 0-9 -                           a-z 0-9
@@ -25,7 +25,7 @@ func dnsLabel(s string) bool {
 	return spelled(s, 63, lower|digit, lower|digit|dash) || legal(s, validation.IsDNS1123Label)
 }
 
-// ServiceName: a service can have this name, as can what it is made for.
+// ServiceName reports whether a service, and an object for which one is created, can have this name.
 func ServiceName(s string) bool {
 	return spelled(s, 63, lower|digit, lower|digit|dash) && classOf(s[0]) == lower || legal(s, validation.IsDNS1035Label)
 }
@@ -49,18 +49,18 @@ func qualifiedName(s string) bool {
 	return common || legal(s, validation.IsQualifiedName)
 }
 
-// legal asks the library.
+// legal asks the library whether a name has no faults.
 func legal(s string, faults func(string) []string) bool {
 	const longest = 253 + len("/") + 63 // that any name may be
 	return len(s) <= longest && len(faults(s)) == 0
 }
 
-// commonName is the common form of a label's value, and of the last part of its key.
+// commonName matches the common form of a label's value, and of the last part of its key.
 func commonName(s string) bool {
 	return spelled(s, 63, lower|upper|digit, lower|upper|digit|dash|underscore|dot)
 }
 
-// dnsLabels says whether s is one or more of dnsLabel with dots between them.
+// dnsLabels reports whether s is one or more DNS labels with dots between them.
 func dnsLabels(s string) bool {
 	for {
 		first, rest, more := strings.Cut(s, ".")
@@ -104,7 +104,7 @@ func classOf(c byte) class {
 	return 0
 }
 
-// spelled: one to most characters, the first and the last among ends, all among any.
+// spelled reports whether s has one to most characters, the first and the last among ends, all among any.
 func spelled(s string, most int, ends, any class) bool {
 	if s == "" || len(s) > most || classOf(s[0])&ends == 0 || classOf(s[len(s)-1])&ends == 0 {
 		return false
@@ -117,7 +117,7 @@ func spelled(s string, most int, ends, any class) bool {
 	return true
 }
 
-// spelling is how the text of a field must be written.
+// spelling is the form that the text of a field must have.
 type spelling struct {
 	code    schema.Code
 	want    string
@@ -143,7 +143,7 @@ const (
 	wantLabelKey  = `be named with at most 63 letters, digits, "-", "_" and ".", with or without a domain and "/" in front`
 )
 
-// unquotedPort: "8080" is no name of a port.
+// unquotedPort returns a hint for a port number in quotes, such as "8080".
 func unquotedPort(name string) string {
 	if spelled(name, 5, digit, digit) {
 		return "remove the quotes"
@@ -151,22 +151,22 @@ func unquotedPort(name string) string {
 	return ""
 }
 
-// dataKey is a key in a config map or secret.
+// dataKey reports whether a text can be a key in a ConfigMap or Secret.
 func dataKey(key string) bool {
 	return spelled(key, 63, lower|upper|digit, lower|upper|digit|dash|underscore|dot) || legal(key, validation.IsConfigMapKey)
 }
 
-// finalizer: one with a domain, or one that Kubernetes has had before they needed one.
+// finalizer reports whether a finalizer has a domain, or is one of Kubernetes from before domains were required.
 func finalizer(name string) bool {
 	return strings.Contains(name, "/") && qualifiedName(name) || slices.Contains([]string{"orphan", "foregroundDeletion", "kubernetes"}, name)
 }
 
-// descending: a relative path that does not lead out of where it begins.
+// descending reports whether a path is relative and does not leave its base.
 func descending(path string) bool {
 	return !strings.HasPrefix(path, "/") && !slices.Contains(strings.Split(path, "/"), "..")
 }
 
-// SuggestName suggests the name that was probably meant.
+// SuggestName returns a hint with the name that was probably meant.
 func SuggestName(name string) string {
 	if corrected := Corrected(name); corrected != "" {
 		return `did you mean "` + corrected + `"?`
@@ -174,7 +174,7 @@ func SuggestName(name string) string {
 	return ""
 }
 
-// Corrected puts a dash for what may not stand in a name, as underscores in names that come from Python.
+// Corrected returns the name in lower case with a dash for each invalid character, such as an underscore; "" if that does not help.
 func Corrected(name string) string {
 	if len(name) > 63 {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"stoic/schema"
 )
 
-// TestSpelling: every answer is that of the library, on names near the border of what is legal.
+// TestSpelling: every result is that of the library, for names close to the limits of what is valid.
 func TestSpelling(t *testing.T) {
 	for name, c := range map[string]struct {
 		ours   func(string) bool
@@ -45,7 +45,7 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// TestPlainQuantity: what is taken for a quantity is one, and not negative.
+// TestPlainQuantity: what plainQuantity recognizes is a quantity that is not negative.
 func TestPlainQuantity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		written := rapid.StringMatching(`-?[0-9]{0,11}(\.|e|E)?[0-9]?(m|k|K|M|G|T|P|E|n|u)?i?B?`).Draw(t, "quantity")

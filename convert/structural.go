@@ -10,11 +10,11 @@ import (
 	"stoic/schema"
 )
 
-// Schema is what the objects of one version of a custom resource must look like. It is made from the structural schema
-// of a CustomResourceDefinition by Structural, does not change, and may be used by several goroutines.
+// Schema is what the objects of one version of a custom resource must look like. Structural makes it from the structural schema of
+// a CustomResourceDefinition. It does not change, and may be used by several goroutines.
 type Schema struct {
 	Resource schema.Resource
-	// Rules is how many rules in CEL (x-kubernetes-validations) the schema has. They are not evaluated.
+	// Rules is the number of CEL rules (x-kubernetes-validations) in the schema. They are not evaluated.
 	Rules int
 
 	namespaced bool
@@ -24,16 +24,16 @@ type Schema struct {
 	metadata   *schemaNode
 }
 
-// Checked is what a custom resource turned out to be: it is well-formed if there are no problems. Warnings name what
-// the API server would drop in silence, or refuse if it is asked to be strict.
+// Checked is the result of a check of a custom resource: it is well-formed if there are no problems. Warnings name what the API
+// server would drop silently, or refuse in strict mode.
 type Checked struct {
 	Resource           schema.Resource
 	Namespace, Name    string
 	Problems, Warnings []schema.Problem
 }
 
-// Structural reads the schemas of all served versions of a custom resource. It is total: a schema that is malformed,
-// too large, or refers to itself is an error that says where.
+// Structural reads the schemas of all served versions of a custom resource. It is total: for a schema that is malformed, too large,
+// or refers to itself it returns an error that says where.
 func Structural(crd *apiextensionsv1.CustomResourceDefinition) (all []*Schema, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -89,8 +89,8 @@ func structuralVersion(crd *apiextensionsv1.CustomResourceDefinition, version *a
 	return s, nil
 }
 
-// Check says what is wrong with u. Like Object it is total: it returns for every input, never panics, gives the same
-// answer each time, does not change u and keeps nothing of it.
+// Check reports what is wrong with u. It is total: it returns for every input, never panics, gives the same result each time, does
+// not change u and keeps nothing of it.
 //
 //	metadata  names, labels, owners                                         structural_meta.go
 //	prepare   unknown fields left out, nulls and defaults as a server does  structural_prepare.go
@@ -151,7 +151,7 @@ func (in *inspection) whole(s *Schema, raw map[string]any) {
 	in.scale(s.scale, prepared)
 }
 
-// constant checks a field that says what the object is. A file may lack it.
+// constant checks a field that identifies the object. A file may lack it.
 func (in *inspection) constant(raw map[string]any, key, want string) {
 	in.Enter(key)
 	defer in.Leave()

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestStructuralBudget: what is wrong a thousand times is not put into words a thousand times. To compare two words in
-// capitals takes an allocation at least, and allocations are counted.
+// TestStructuralBudget: a problem that occurs a thousand times does not cost a thousand messages. Comparing two words in capitals
+// allocates at least once, and allocations are counted.
 func TestStructuralBudget(t *testing.T) {
 	const items, words, budget = 2000, 200, 300_000 // a hint for each item takes 750,000 and more
 	known := make([]string, words)

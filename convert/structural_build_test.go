@@ -45,7 +45,7 @@ func TestStructuralRefusesSchemas(t *testing.T) {
 	}
 }
 
-// TestStructuralBounds: a schema that has no end, or is larger than any that an API server stores.
+// TestStructuralBounds: schemas that have no end, or are larger than any that an API server stores.
 func TestStructuralBounds(t *testing.T) {
 	endless := &props{Type: "object", Properties: map[string]props{}}
 	endless.Properties["a"], endless.Properties["b"] = *endless, *endless
@@ -65,7 +65,7 @@ func TestStructuralBounds(t *testing.T) {
 	}
 }
 
-// TestStructuralRefusesDefinitions: what else makes a definition useless.
+// TestStructuralRefusesDefinitions: other reasons to refuse a definition.
 func TestStructuralRefusesDefinitions(t *testing.T) {
 	for says, change := range map[string]func(*apiextensionsv1.CustomResourceDefinition){
 		"spec.group: must be set":                                     func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Group = "" },
@@ -87,7 +87,7 @@ func TestStructuralRefusesDefinitions(t *testing.T) {
 	}
 }
 
-// TestStructuralRules counts the rules in CEL, which are not evaluated.
+// TestStructuralRules: CEL rules are counted but not evaluated.
 func TestStructuralRules(t *testing.T) {
 	root := &props{}
 	text := `{type: object, x-kubernetes-validations: [{rule: "true"}], properties: {a: {type: array, items: {type: string,

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// TestStructuralCases: values of which the code of the API server thinks otherwise than a reader of the schema. What only we
-// refuse is a stated exception (test/integration/structural_exceptions_test.go).
+// TestStructuralCases: values for which the API server's code differs from what a reader of the schema expects. What only our code
+// refuses is a stated exception (test/integration/structural_exceptions_test.go).
 func TestStructuralCases(t *testing.T) {
 	for _, c := range []struct{ schema, value, says string }{
 		{`type: number, maximum: 0.5, exclusiveMaximum: true`, `0`, "found number 0, must be less than 0; an API server cuts the fraction off 0.5 to compare an integer"},
@@ -77,7 +77,7 @@ func checkCase(t *testing.T, schema, value, want string, alone bool) {
 	}
 }
 
-// TestStructuralGeneratedName: an API server makes names of at most 63 bytes, and cuts what the name begins with for it.
+// TestStructuralGeneratedName: an API server makes names of at most 63 bytes, and cuts the prefix for that.
 func TestStructuralGeneratedName(t *testing.T) {
 	for _, c := range []struct {
 		prefix, most int

@@ -13,9 +13,9 @@ import (
 
 type props = apiextensionsv1.JSONSchemaProps
 
-// drawSchema draws the schema of an object that is structural. Quirks of the API server that are stated exceptions
-// (test/integration/structural_exceptions_test.go) are left out: fractional bounds of the type integer, or such that exclude
-// the integer to which an API server cuts them; enums of mixed types.
+// drawSchema draws the structural schema of an object. It leaves out quirks of the API server that are stated exceptions
+// (test/integration/structural_exceptions_test.go): fractional bounds of integers, bounds that exclude the integer to which an API
+// server cuts them, and enums of mixed types.
 func drawSchema(t *rapid.T) *props {
 	root := drawObject(t, 3)
 	root.Properties["spec"] = *drawNode(t, 2)
@@ -25,7 +25,7 @@ func drawSchema(t *rapid.T) *props {
 	return root
 }
 
-// drawSubresources draws whether the status and the scale are subresources of a resource whose schema drawSchema has drawn.
+// drawSubresources draws the status and scale subresources for a schema of drawSchema.
 func drawSubresources(t *rapid.T) *apiextensionsv1.CustomResourceSubresources {
 	sub := &apiextensionsv1.CustomResourceSubresources{}
 	if chance(t, 30) {
@@ -84,7 +84,7 @@ func keysOf(m map[string]props) (names []string) {
 	return names
 }
 
-// drawClauses draws what junctors of an object hold.
+// drawClauses draws the clauses of a junctor of an object.
 func drawClauses(t *rapid.T, s *props) []props {
 	names := keysOf(s.Properties)
 	var clauses []props
@@ -169,7 +169,7 @@ func drawList(t *rapid.T, depth int) *props {
 	return s
 }
 
-// drawBounds draws what a schema of a scalar says of values.
+// drawBounds draws the constraints of a scalar.
 func drawBounds(t *rapid.T, kind string, s *props) {
 	number := func(fraction float64) *float64 {
 		n := float64(rapid.IntRange(-2, 6).Draw(t, "bound"))
@@ -202,12 +202,12 @@ func drawBounds(t *rapid.T, kind string, s *props) {
 	}
 }
 
-// drawFormat draws a format of strings, or one that no string has.
+// drawFormat draws a format of strings, or an unknown one.
 func drawFormat(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"ipv4", "date-time", "duration", "byte", "uuid", "unheard-of", "int32"}).Draw(t, "format")
 }
 
-// drawValue draws a value that is near to a schema: most of the time of its type, and now and then something else.
+// drawValue draws a value for a schema: most of the time of its type, and now and then another one.
 func drawValue(t *rapid.T, s *props, depth int) any {
 	if chance(t, 2) {
 		return untyped.Clone(rapid.SampledFrom(oddValues()).Draw(t, "odd"))
@@ -246,7 +246,7 @@ func drawValue(t *rapid.T, s *props, depth int) any {
 	return untyped.Clone(rapid.SampledFrom(oddValues()).Draw(t, "any"))
 }
 
-// drawFields draws an object: its fields, or some of them, and now and then an unknown one.
+// drawFields draws an object with all or some of its fields, and now and then an unknown one.
 func drawFields(t *rapid.T, s *props, depth int) map[string]any {
 	fields := map[string]any{}
 	for _, name := range keysOf(s.Properties) {
@@ -276,18 +276,18 @@ func drawFields(t *rapid.T, s *props, depth int) map[string]any {
 	return fields
 }
 
-// rightTexts are strings that have a format.
+// rightTexts returns a valid string for each format.
 func rightTexts() map[string]string {
 	return map[string]string{"ipv4": "1.2.3.4", "date-time": "2020-01-02T03:04:05Z", "duration": "1h", "byte": "YQ==",
 		"uuid": "1e0d5d0a-6c7f-4a55-9d6d-1d1c5b0b9c0e", "unheard-of": "a"}
 }
 
-// oddValues are values of each type.
+// oddValues returns values of each type.
 func oddValues() []any {
 	return []any{nil, "x", int64(5), 2.5, true, []any{}, []any{"x", nil}, map[string]any{}, map[string]any{"alpha": int64(1), "k": map[string]any{"l": nil}}}
 }
 
-// resourceOf is the definition of a custom resource with one version.
+// resourceOf returns the definition of a custom resource with one version.
 func resourceOf(root *props) *apiextensionsv1.CustomResourceDefinition {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	crd.Name = "widgets.example.com"
@@ -303,7 +303,7 @@ func widget(fields map[string]any) map[string]any {
 	return fields
 }
 
-// describeChecked writes what was found for readers to review.
+// describeChecked formats the result of a check for readers to review.
 func describeChecked(c *Checked) (text string) {
 	for _, some := range []struct {
 		severity string

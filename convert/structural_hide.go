@@ -7,15 +7,15 @@ import (
 	"stoic/schema"
 )
 
-// enterMember goes down to a field of an object, or to what it holds under a key. A structural schema does not name the
-// types of Kubernetes that it repeats, so what may be a credential is known by the names of fields.
+// enterMember moves to a field of an object, or to the value of a map key. A structural schema does not name the Kubernetes types
+// that it repeats, so credentials are recognized by the names of fields.
 func (in *inspection) enterMember(within map[string]any, key string) {
 	hidden := in.at.hidden() || in.at.holdsCredentials(within, key) || credentialIn(within, key)
 	in.at = append(in.at, step{key: key, within: within, hidden: hidden})
 }
 
-// holdsCredentials says whether a field below the path is one of those that ofCredentials names. The data of a Secret are known
-// by its kind, or by the name of a field above them.
+// holdsCredentials reports whether a field below the path is one of those that ofCredentials names. The data of a Secret is
+// recognized by its kind, or by the name of a field above it.
 func (p path) holdsCredentials(within map[string]any, key string) bool {
 	switch key {
 	case "annotations", "env", "envFrom", "httpHeaders", "stringData", "volumeAttributes":
@@ -28,8 +28,8 @@ func (p path) holdsCredentials(within map[string]any, key string) bool {
 	return false
 }
 
-// credentialIn says whether a field is named as those are that hold credentials. An object in such a field has fields
-// with names of their own. A field value may be named by the field name beside it.
+// credentialIn reports whether the name of a field is one of a credential. An object in such a field has fields with names of their
+// own. A field named value or valueFrom is judged by the field name beside it.
 func credentialIn(within map[string]any, key string) bool {
 	if key == "value" || key == "valueFrom" {
 		name, _ := within["name"].(string)
@@ -43,19 +43,19 @@ func credentialIn(within map[string]any, key string) bool {
 		func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// conceals says whether a text may be a credential by its place, or is an argument that names one or follows one that
-// does. Other texts are repeated, since most are words of an enum, or names.
+// conceals reports whether a text may be a credential: by its place, or as an argument that names one or follows one that does.
+// Other texts are repeated, because most are names or words of an enum.
 func (in *inspection) conceals(v string) bool {
 	return in.at.hidden() || in.at.inArguments() && secretive(v) || secretive(in.at.argumentBefore())
 }
 
-// inArguments says whether the path leads to an item of a container's args or command.
+// inArguments reports whether the path leads to an item of a container's args or command.
 func (p path) inArguments() bool {
 	last := len(p) - 1
 	return last > 0 && p[last].at && (p[last-1].key == "args" || p[last-1].key == "command")
 }
 
-// found names a value with its type, and repeats it unless it may be a credential.
+// found describes a value with its type, and repeats it unless it may be a credential.
 func (in *inspection) found(value any) string {
 	if v, ok := value.(string); ok && in.conceals(v) {
 		return "a string (not shown)"
@@ -63,7 +63,7 @@ func (in *inspection) found(value any) string {
 	return in.Reader.found(value)
 }
 
-// quoted is a text as it is repeated in a message, unless it may be a credential.
+// quoted returns a text as messages quote it, unless it may be a credential.
 func (in *inspection) quoted(v string) string {
 	if in.conceals(v) {
 		return in.found(v)
@@ -71,12 +71,12 @@ func (in *inspection) quoted(v string) string {
 	return schema.Quote(v)
 }
 
-// conceals says whether the schema says of a value that it is a password.
+// conceals reports whether the schema declares that a value is a password.
 func (n *schemaNode) conceals(value any) bool {
 	return n.format == "password" && !isCompound(value) && value != nil
 }
 
-// shown is found for a value whose schema may say that it is a password.
+// shown is found for a value that the schema may declare to be a password.
 func (in *inspection) shown(n *schemaNode, value any) string {
 	if n.conceals(value) {
 		return notShown(value)
@@ -84,7 +84,7 @@ func (in *inspection) shown(n *schemaNode, value any) string {
 	return in.found(value)
 }
 
-// quotedAs is quoted for a text whose schema may say that it is a password.
+// quotedAs is quoted for a text that the schema may declare to be a password.
 func (in *inspection) quotedAs(n *schemaNode, v string) string {
 	if n.format == "password" {
 		return in.shown(n, v)
@@ -92,8 +92,8 @@ func (in *inspection) quotedAs(n *schemaNode, v string) string {
 	return in.quoted(v)
 }
 
-// mismatch reports a value of the wrong type. How a text that is concealed becomes a value of the right type would say
-// what it is.
+// mismatch reports a value of the wrong type. For a concealed text it gives no hint how to convert it, because that would reveal
+// the text.
 func (in *inspection) mismatch(want form, value any) {
 	if v, ok := value.(string); ok && in.conceals(v) {
 		in.Problem(schema.TypeMismatch, in.found(value), in.wanted(want), "")
@@ -102,7 +102,7 @@ func (in *inspection) mismatch(want form, value any) {
 	in.Reader.mismatch(want, value)
 }
 
-// mismatchAs is mismatch with the type of a schema, which may say that the value is a password.
+// mismatchAs is mismatch with the type of a schema, which may declare that the value is a password.
 func (in *inspection) mismatchAs(n *schemaNode, value any) {
 	if n.conceals(value) {
 		in.Problem(schema.TypeMismatch, in.shown(n, value), in.wanted(n.form()), "")

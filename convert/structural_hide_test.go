@@ -7,7 +7,7 @@ import (
 	"stoic/test/untyped"
 )
 
-// TestStructuralHides: no message repeats what may be a credential, whatever is wrong with it.
+// TestStructuralHides: no message repeats a possible credential, whatever its problem is.
 func TestStructuralHides(t *testing.T) {
 	for name, field := range map[string]struct{ schema, object string }{
 		"variable of the wrong type": {`env: {type: array, items: {type: object, properties: {value: {type: string}}}}`, `env: [{name: A, value: 8714502}]`},

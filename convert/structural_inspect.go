@@ -8,8 +8,7 @@ import (
 	"stoic/schema"
 )
 
-// inspect says what is wrong with a prepared value at the place where the walk is. A value of the wrong type has
-// nothing else wrong with it.
+// inspect reports the problems of a prepared value at the current path. For a value of the wrong type it reports only that.
 func (in *inspection) inspect(n *schemaNode, value any) {
 	if !in.spend() {
 		return
@@ -37,7 +36,7 @@ func (in *inspection) inspect(n *schemaNode, value any) {
 	in.clauses(n, value)
 }
 
-// null is a mistake unless the schema allows it, and where values are listed: no API server finds null in such a list.
+// null reports a null that the schema does not allow, and any null where there is an enum: no API server finds null in an enum.
 func (in *inspection) null(n *schemaNode) {
 	if (n.kind != "" || n.intOrString) && !n.nullable {
 		in.mismatch(n.form(), nil)
@@ -46,7 +45,7 @@ func (in *inspection) null(n *schemaNode) {
 	}
 }
 
-// typed says whether the value has the type of the schema, and reports it if not.
+// typed reports whether the value has the type of the schema, and adds a problem if not.
 func (in *inspection) typed(n *schemaNode, value any) bool {
 	fits := true
 	switch n.kind {
@@ -82,7 +81,7 @@ func (in *inspection) typed(n *schemaNode, value any) bool {
 	return fits
 }
 
-// intOrString says whether the value is either.
+// intOrString reports whether the value is an integer or a string, and adds a problem if not.
 func (in *inspection) intOrString(value any) bool {
 	if _, ok := value.(string); ok {
 		return true
@@ -94,8 +93,8 @@ func (in *inspection) intOrString(value any) bool {
 	return false
 }
 
-// formattable says whether a value without a type may have the format of the schema: a string may, and an API server does
-// not look at a list.
+// formattable reports whether a value without a declared type may have the format of the schema: a string may, and API servers do
+// not check lists.
 func (in *inspection) formattable(n *schemaNode, value any) bool {
 	switch value.(type) {
 	case string, []any:
@@ -105,11 +104,10 @@ func (in *inspection) formattable(n *schemaNode, value any) bool {
 	return false
 }
 
-// exactLimit is the highest number to which an API server believes that a number with a fraction or an exponent is an
-// integer.
+// exactLimit is the largest number with a fraction or an exponent that an API server accepts as an integer.
 const exactLimit = 1<<53 - 1
 
-// integral says whether a number is an integer within the range of a shape.
+// integral reports whether a number is an integer within the range of a shape.
 func (in *inspection) integral(s *Shape, v number) bool {
 	if !v.whole && v.integral() && (v.f > exactLimit || v.f < -exactLimit) {
 		if _, ok := v.integer(); ok {
@@ -121,7 +119,7 @@ func (in *inspection) integral(s *Shape, v number) bool {
 	return ok
 }
 
-// object inspects the fields of an object, and how many there are.
+// object inspects the fields of an object, and their number.
 func (in *inspection) object(n *schemaNode, value map[string]any) {
 	if n.embedded {
 		in.embedded(n, value)
@@ -149,7 +147,7 @@ func (in *inspection) object(n *schemaNode, value map[string]any) {
 	}
 }
 
-// amount checks how many there are of something.
+// amount checks a number of characters, items or fields.
 func (in *inspection) amount(s span64, n int, noun string) {
 	has := func() string { return plural(int64(n), noun) }
 	switch {
@@ -170,7 +168,7 @@ func plural(n int64, noun string) string {
 // wordsLimit is how many bytes of a list of words a message repeats.
 const wordsLimit = 300
 
-// wantEnum is the requirement to be one of the values of an enum.
+// wantEnum returns the requirement to be one of the values of an enum.
 func (n *schemaNode) wantEnum() string {
 	var words []string
 	size := 0
@@ -188,7 +186,7 @@ func (n *schemaNode) wantEnum() string {
 	return "be one of " + strings.Join(words, ", ")
 }
 
-// jsonWord is a value of a schema as a message repeats it.
+// jsonWord returns a value of a schema as messages repeat it.
 func jsonWord(value any) string {
 	if v, ok := value.(string); ok {
 		return schema.Quote(v)

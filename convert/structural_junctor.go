@@ -8,8 +8,8 @@ import (
 	"stoic/schema"
 )
 
-// clauses inspects what allOf, anyOf, oneOf and not say of a value. An API server says of a clause only that it is not
-// met; the author learns here which fields the clauses are about.
+// clauses inspects a value against allOf, anyOf, oneOf and not. An API server only reports that a clause is not met; these problems
+// also name the fields that the clauses are about.
 func (in *inspection) clauses(n *schemaNode, value any) {
 	for _, clause := range n.allOf {
 		in.inspect(clause, value)
@@ -32,7 +32,8 @@ func (in *inspection) clauses(n *schemaNode, value any) {
 	}
 }
 
-// try says what each clause minds of a value, and which ones mind nothing. With one set, the first of these is enough.
+// try returns the problems of a value with each clause, and the indices of the clauses that it meets. With one set, the first such
+// clause ends the search.
 func (in *inspection) try(clauses []*schemaNode, value any, one bool) (tried []*inspection, met []int) {
 	full := in.problems.beyond(in.at)
 	for i, clause := range clauses {
@@ -49,7 +50,7 @@ func (in *inspection) try(clauses []*schemaNode, value any, one bool) (tried []*
 	return tried, met
 }
 
-// requires are the fields that a clause asks for, if it says nothing else.
+// requires returns the fields that a clause requires, if it requires nothing else.
 func (n *schemaNode) requires() []string {
 	for _, some := range [][]*schemaNode{n.allOf, n.anyOf, n.oneOf} {
 		if len(some) > 0 {
@@ -64,7 +65,7 @@ func (n *schemaNode) requires() []string {
 	return n.required
 }
 
-// fieldsOf names the fields that clauses ask for, each clause as one word; ok is false if they ask for anything else.
+// fieldsOf names the fields that clauses require, each clause as one word. ok is false if they require anything else.
 func fieldsOf(clauses []*schemaNode) (words []string, ok bool) {
 	for _, clause := range clauses {
 		fields := clause.requires()
@@ -76,7 +77,7 @@ func fieldsOf(clauses []*schemaNode) (words []string, ok bool) {
 	return words, true
 }
 
-// together names fields that stand together: `a` with `b`.
+// together names fields that are required together: `a` with `b`.
 func together(fields []string) string {
 	quoted := make([]string, len(fields))
 	for i, field := range fields {
@@ -122,7 +123,7 @@ func (in *inspection) noneMet(clauses []*schemaNode, tried []*inspection, value 
 	in.Problem(schema.InvalidValue, in.found(value), "meet one of "+plural(int64(len(tried)), "alternative"), listed(sentences))
 }
 
-// listed numbers the reasons why no alternative is met, as far as there is room for them.
+// listed numbers the reasons why no alternative is met, as far as there is room.
 func listed(sentences []string) string {
 	var b strings.Builder
 	for i, sentence := range sentences {
@@ -157,7 +158,7 @@ func (in *inspection) severalMet(clauses []*schemaNode, met []int, value any) {
 		fmt.Sprintf("meet exactly one of %d", len(clauses)), "")
 }
 
-// excluded reports a value that meets what it must not meet.
+// excluded reports a value that matches the clause of not.
 func (in *inspection) excluded(clause *schemaNode, value any) {
 	if fields := clause.requires(); len(fields) > 0 {
 		if _, ok := value.(map[string]any); ok {
@@ -183,14 +184,14 @@ func (in *inspection) excluded(clause *schemaNode, value any) {
 	}
 }
 
-// blank says whether a clause says nothing.
+// blank reports whether a clause has no constraint.
 func (n *schemaNode) blank() bool {
 	marked := *n
 	marked.required = []string{"x"}
 	return len(n.required) == 0 && len(marked.requires()) > 0
 }
 
-// excludedFields reports fields that must not be there, or not all of them.
+// excludedFields reports fields that must not be set, or not all of them.
 func (in *inspection) excludedFields(fields []string) {
 	in.Enter(fields[len(fields)-1])
 	defer in.Leave()

@@ -8,7 +8,7 @@ import (
 	"stoic/schema"
 )
 
-// list inspects the items of a list, how many there are, and that none is there twice where none may be.
+// list inspects the items of a list, their number, and that they are unique where they must be.
 func (in *inspection) list(n *schemaNode, value []any) {
 	in.amount(n.sizes, len(value), "item")
 	if n.items != nil {
@@ -26,7 +26,7 @@ func (in *inspection) list(n *schemaNode, value []any) {
 	}
 }
 
-// again reports each item whose name an earlier one has.
+// again reports each item that has the name of an earlier one.
 func (in *inspection) again(value []any, nameOf func(any) (name []byte, shown string)) {
 	if len(value) < 2 {
 		return
@@ -52,7 +52,7 @@ func (in *inspection) itemShown(item any) string {
 	return in.found(item)
 }
 
-// entries checks a list of objects that some of their fields tell apart.
+// entries checks a list of objects that are distinguished by some of their fields.
 func (in *inspection) entries(n *schemaNode, value []any) {
 	for _, item := range value {
 		if _, ok := item.(map[string]any); !ok && item != nil {
@@ -95,8 +95,8 @@ func (in *inspection) keyShown(value any, there bool) string {
 	return plain(value)
 }
 
-// canonical writes a value so that what is written is equal where values are. An integer and a number with a fraction or an
-// exponent differ, as they do for an API server.
+// canonical encodes a value so that equal values have equal encodings. At the top level an integer differs from a number with a
+// fraction or an exponent, as it does for an API server.
 func canonical(value any) []byte { return appendKey(nil, value, 0) }
 
 func appendKey(b []byte, value any, depth int) []byte {

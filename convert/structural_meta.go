@@ -13,8 +13,8 @@ import (
 	"stoic/schema"
 )
 
-// metadataNode is the schema of the metadata of an object, or of one that is embedded in it. An API server reads it as
-// Go does: null stands for nothing wherever it is.
+// metadataNode returns the schema of the metadata of an object, or of an embedded object. An API server decodes metadata into Go
+// types, where null means absent.
 func metadataNode(root bool) *schemaNode {
 	one := func(kind string) *schemaNode { return &schemaNode{kind: kind, nullable: true} }
 	moment := func() *schemaNode { n := one("string"); n.format = momentFormat; return n }
@@ -46,7 +46,7 @@ func metadataNode(root bool) *schemaNode {
 	})
 }
 
-// with gives a node its properties.
+// with sets the properties of a node.
 func (n *schemaNode) with(properties map[string]*schemaNode) *schemaNode {
 	n.properties = properties
 	s := &Shape{fields: make(map[string]*field, len(properties))}
@@ -57,7 +57,7 @@ func (n *schemaNode) with(properties map[string]*schemaNode) *schemaNode {
 	return n
 }
 
-// momentFormat is a time as Go reads it in metadata. It differs a little from date-time, and no schema names it.
+// momentFormat is the format of a time in metadata, as Go reads it. It differs slightly from date-time, and no schema names it.
 const momentFormat = "time of metadata"
 
 func isMoment(v string) bool {
@@ -65,7 +65,7 @@ func isMoment(v string) bool {
 	return err == nil
 }
 
-// rootMetadata checks the metadata of the object: its name, and what all metadata must be.
+// rootMetadata checks the name of the object, and what applies to all metadata.
 func (in *inspection) rootMetadata(s *Schema, metadata any) {
 	meta, ok := metadata.(map[string]any)
 	if !ok && metadata != nil {
@@ -82,11 +82,10 @@ func (in *inspection) rootMetadata(s *Schema, metadata any) {
 	in.anyMetadata(meta, true)
 }
 
-// prefixLimit is how many bytes of a generateName an API server uses; it appends five letters and digits.
+// prefixLimit is how many bytes of generateName an API server uses. It appends five letters and digits.
 const prefixLimit = 58
 
-// generated puts a name that an API server might make into metadata that asks it to make one, since schemas are about
-// the name that is made.
+// generated fills in a name for generateName, as an API server might, because schemas constrain the generated name.
 func generated(metadata any) any {
 	meta, _ := metadata.(map[string]any)
 	prefix, _ := meta["generateName"].(string)
@@ -98,7 +97,7 @@ func generated(metadata any) any {
 	return meta
 }
 
-// unhyphened is the beginning of a name as an API server looks at it: what follows replaces the dash at its end.
+// unhyphened returns the prefix of a name as an API server validates it: a character replaces the dash at its end.
 func unhyphened(prefix string) string {
 	if len(prefix) > 1 && strings.HasSuffix(prefix, "-") {
 		return prefix[:len(prefix)-1] + "a"
@@ -119,7 +118,7 @@ func (in *inspection) named(meta map[string]any, key string, legal func(string) 
 	in.ProblemIn(key, schema.InvalidName, schema.Quote(v), want, hint)
 }
 
-// anyMetadata checks what the metadata of any object must be.
+// anyMetadata checks what applies to the metadata of any object.
 func (in *inspection) anyMetadata(meta map[string]any, root bool) {
 	in.labels(meta, "labels")
 	in.annotations(meta)
@@ -136,7 +135,7 @@ func (in *inspection) anyMetadata(meta map[string]any, root bool) {
 	in.owners(meta, root)
 }
 
-// owners checks references to owners. At the root an API server leaves out one that is there already.
+// owners checks owner references. At the root an API server drops duplicates.
 func (in *inspection) owners(meta map[string]any, root bool) {
 	in.Enter("ownerReferences")
 	defer in.Leave()
@@ -161,7 +160,7 @@ func (in *inspection) owners(meta map[string]any, root bool) {
 	}
 }
 
-// embedded checks what every object inside another must have.
+// embedded checks what every embedded object must have.
 func (in *inspection) embedded(n *schemaNode, value map[string]any) {
 	for _, key := range []string{"apiVersion", "kind"} {
 		raw, there := value[key]
@@ -200,8 +199,8 @@ func (in *inspection) embedded(n *schemaNode, value map[string]any) {
 	in.anyMetadata(meta, false)
 }
 
-// scale checks the fields to which the paths of the scale subresource lead. An API server reads them by their Go types,
-// whatever the schema says: 3.0 is no integer there, and null neither an integer nor a string.
+// scale checks the fields that the paths of the scale subresource lead to. An API server reads them by their Go types, whatever the
+// schema says: 3.0 is no integer there, and null is neither an integer nor a string.
 func (in *inspection) scale(sub *apiextensionsv1.CustomResourceSubresourceScale, prepared map[string]any) {
 	if sub == nil {
 		return
@@ -218,7 +217,7 @@ func (in *inspection) scale(sub *apiextensionsv1.CustomResourceSubresourceScale,
 	})
 }
 
-// reach checks the value to which a path such as .spec.replicas leads, if it leads anywhere.
+// reach checks the value at a path such as .spec.replicas, if there is one.
 func (in *inspection) reach(to string, prepared map[string]any, check func(any)) {
 	at := in.at
 	defer func() { in.at = at }()

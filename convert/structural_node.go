@@ -18,31 +18,31 @@ import (
 	"stoic/schema"
 )
 
-// A schema is bounded before anything reads it: no API server stores one that is larger, since a request has at most
-// 3 MiB, and one that refers to itself has no end.
+// A schema is bounded before anything reads it. No API server stores a larger one, because a request has at most 3 MiB, and a
+// schema that refers to itself has no end.
 const (
 	schemaDepthLimit = 200
 	schemaNodeLimit  = 1 << 17
 )
 
-// schemaNode is one place of a structural schema, ready to be compared with values.
+// schemaNode is one place of a structural schema, prepared for the inspection of values.
 type schemaNode struct {
 	kind        string // object, array, string, integer, number, boolean, or empty for any
 	intOrString bool
 	nullable    bool
 	preserve    bool // x-kubernetes-preserve-unknown-fields
 	embedded    bool // x-kubernetes-embedded-resource
-	omits       bool // fields that are empty are as good as none: of metadata, which Go reads
+	omits       bool // empty fields count as absent: of metadata, which Go reads
 	initial     any  // the default with all defaults in it; nil if there is none
 
 	properties map[string]*schemaNode
 	names      []string    // of the properties, in order
-	additional *schemaNode // what values of undeclared keys must be; nil if keys have no schema
+	additional *schemaNode // the schema of values of undeclared keys; nil if they have none
 	open       bool        // additionalProperties: true
 	items      *schemaNode
 
 	enum       []any
-	format     string // one that strings are held to
+	format     string // one that strings are validated for
 	pattern    *regexp.Regexp
 	least      bound
 	most       bound
@@ -66,10 +66,10 @@ type bound struct {
 	exclusive bool
 }
 
-// span64 is a range of lengths. An end that is nil is open.
+// span64 is a range of lengths. An end that is nil is unbounded.
 type span64 struct{ least, most *int64 }
 
-// structuralNode builds the nodes of a schema, and counts its rules in CEL. Errors begin with the path below the root.
+// structuralNode builds the nodes of a schema, and counts its CEL rules. Errors begin with the path below the root.
 func structuralNode(root *apiextensionsv1.JSONSchemaProps) (*schemaNode, int, error) {
 	size := &schemaSize{}
 	if err := size.measure("", root, 0); err != nil {
@@ -91,10 +91,10 @@ func structuralNode(root *apiextensionsv1.JSONSchemaProps) (*schemaNode, int, er
 	return built, size.rules, err
 }
 
-// schemaSize counts what a schema holds.
+// schemaSize counts the nodes and rules of a schema.
 type schemaSize struct{ nodes, rules int }
 
-// measure fails of what no API server takes and of what the readers of schemas cannot survive.
+// measure returns an error for what no API server accepts, and for what the readers of schemas cannot handle.
 func (m *schemaSize) measure(path string, s *apiextensionsv1.JSONSchemaProps, depth int) error {
 	if m.nodes++; m.nodes > schemaNodeLimit {
 		return fmt.Errorf(": found more than %d schemas, must have fewer", schemaNodeLimit)
@@ -125,7 +125,7 @@ func (m *schemaSize) measure(path string, s *apiextensionsv1.JSONSchemaProps, de
 	return m.below(path, s, depth)
 }
 
-// below measures all that is not a property.
+// below measures all subschemas other than properties.
 func (m *schemaSize) below(path string, s *apiextensionsv1.JSONSchemaProps, depth int) error {
 	for _, one := range []struct {
 		key   string
@@ -151,7 +151,7 @@ func (m *schemaSize) below(path string, s *apiextensionsv1.JSONSchemaProps, dept
 	return unsupported(path, s)
 }
 
-// unsupported fails of parts of JSON schema that Kubernetes does not know. What is below them is not read.
+// unsupported returns an error for parts of JSON schema that Kubernetes does not support. What is below them is not read.
 func unsupported(path string, s *apiextensionsv1.JSONSchemaProps) error {
 	key := ""
 	switch {
@@ -191,12 +191,12 @@ func schemaOf(additional *apiextensionsv1.JSONSchemaPropsOrBool) *apiextensionsv
 	return additional.Schema
 }
 
-// below0 is the path of a key of a map of schemas.
+// below0 returns the path of a key of a map of schemas.
 func below0(path, key, name string) string {
 	return path + "." + key + "[" + schema.Clean(name, MaxKey) + "]"
 }
 
-// buildNode makes the node of a schema that is known to be structural and bounded.
+// buildNode returns the node of a schema that is known to be structural and bounded.
 func buildNode(path string, s *apiextensions.JSONSchemaProps) (*schemaNode, error) {
 	n := &schemaNode{kind: s.Type, intOrString: s.XIntOrString, nullable: s.Nullable, embedded: s.XEmbeddedResource,
 		preserve: s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields,
@@ -234,7 +234,7 @@ func buildNode(path string, s *apiextensions.JSONSchemaProps) (*schemaNode, erro
 	return n, nil
 }
 
-// structure builds what stands below.
+// structure builds the nodes below.
 func (n *schemaNode) structure(path string, s *apiextensions.JSONSchemaProps) (err error) {
 	n.properties = make(map[string]*schemaNode, len(s.Properties))
 	for key := range s.Properties {
@@ -261,7 +261,7 @@ func (n *schemaNode) structure(path string, s *apiextensions.JSONSchemaProps) (e
 	return err
 }
 
-// junctors builds the clauses of a schema, but for those that only repeat x-kubernetes-int-or-string.
+// junctors builds the clauses of a schema, except for those that only repeat x-kubernetes-int-or-string.
 func (n *schemaNode) junctors(path string, s *apiextensions.JSONSchemaProps) error {
 	for _, some := range []struct {
 		key  string
@@ -302,7 +302,7 @@ func jsonOf(values []apiextensions.JSON) []any {
 	return all
 }
 
-// form is the form that messages name a wrong type by.
+// form returns the form by which messages name the required type.
 func (n *schemaNode) form() form {
 	switch n.kind {
 	case "object":

@@ -22,14 +22,14 @@ import (
 	"stoic/schema"
 )
 
-// oracle is the code of the API server, put together in the order in which the API server runs it for a creation.
+// oracle is the API server's own code, called in the order in which the API server calls it for a creation.
 type oracle struct {
 	structural *structuralschema.Structural
 	validator  validation.SchemaValidator
 	sub        apiextensionsv1.CustomResourceSubresources
 }
 
-// bothOf are our check and the API server's of the same schema.
+// bothOf returns our check and the API server's for the same schema.
 func bothOf(t rapid.TB, root *props, sub *apiextensionsv1.CustomResourceSubresources) (*Schema, *oracle) {
 	t.Helper()
 	o, err := newOracle(root, sub)
@@ -64,7 +64,7 @@ func newOracle(root *props, sub *apiextensionsv1.CustomResourceSubresources) (*o
 	return &oracle{structural, validator, *sub}, err
 }
 
-// judge says why the API server refuses an object, and which fields it drops. It does not look at the metadata.
+// judge returns why the API server refuses an object, and which fields it drops. It does not look at the metadata.
 func (o *oracle) judge(raw map[string]any) (refusal string, dropped []string) {
 	u := runtime.DeepCopyJSON(raw)
 	dropped = pruning.PruneWithOptions(u, o.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
@@ -89,7 +89,7 @@ func (o *oracle) judge(raw map[string]any) (refusal string, dropped []string) {
 	return strings.Join(all, "; "), dropped
 }
 
-// scale says what the API server minds of the fields to which the paths of the scale subresource lead.
+// scale returns the API server's errors about the fields that the paths of the scale subresource lead to.
 func (o *oracle) scale(u map[string]any) (minds []string) {
 	scale := o.sub.Scale
 	if scale == nil {
@@ -112,7 +112,7 @@ func (o *oracle) scale(u map[string]any) (minds []string) {
 	return minds
 }
 
-// agree holds one object against the API server's code. It says what differs, or nothing.
+// agree compares both checks of one object. It returns what differs, or "".
 func agree(s *Schema, o *oracle, raw map[string]any) string {
 	refusal, dropped := o.judge(raw)
 	got := checkStructural(s, raw)

@@ -4,21 +4,21 @@ import (
 	"stoic/schema"
 )
 
-// workLimit is how many comparisons of a value with a schema one object may cost. The largest object that an API server
-// takes holds half a million values.
+// workLimit is how many comparisons of a value with a schema one object may cost. The largest object that an API server accepts
+// holds half a million values.
 const workLimit = 1 << 21
 
-// compareLimit is how many unknown fields may be compared with required ones that are missing, each with each.
+// compareLimit bounds how many pairs of an unknown field and a missing required field are compared.
 const compareLimit = 1 << 16
 
-// inspection is one look at an object. Clauses of anyOf, oneOf and not are looked at by inspections of their own, which
-// share the work that is left.
+// inspection is one pass over an object. Each clause of anyOf, oneOf and not has an inspection of its own, which shares the
+// remaining work limit.
 type inspection struct {
 	*Reader
 	spent *int
-	// renamed are hints for fields that are missing, by path: the unknown field that was probably meant.
+	// renamed holds hints for missing fields, by path: the unknown field that was probably meant.
 	renamed map[string]string
-	// compared counts comparisons of an unknown field with one that is missing. Beyond compareLimit none are made.
+	// compared counts pairs of an unknown field and a missing one. Beyond compareLimit none are compared.
 	compared int
 }
 
@@ -26,12 +26,12 @@ func newInspection() *inspection {
 	return &inspection{Reader: NewReader(), spent: new(int), renamed: map[string]string{}}
 }
 
-// aside is an inspection that keeps what it finds to itself, or only counts it.
+// aside returns an inspection that keeps its problems to itself, or only counts them.
 func (in *inspection) aside(silent bool) *inspection {
 	return &inspection{Reader: &Reader{at: in.at, problems: findings{silent: silent}}, spent: in.spent, renamed: in.renamed}
 }
 
-// spend counts one comparison, and says whether it may be made.
+// spend counts one comparison, and reports whether it may be made.
 func (in *inspection) spend() bool {
 	*in.spent++
 	return *in.spent <= workLimit
@@ -39,13 +39,13 @@ func (in *inspection) spend() bool {
 
 func (in *inspection) overspent() bool { return *in.spent > workLimit || in.opaques > valueLimit }
 
-// placement is where a node stands.
+// placement is the place of a node.
 type placement struct {
 	root bool       // of the whole object
 	keep bool       // unknown fields are kept here
-	omit bool       // what is empty is as good as none
+	omit bool       // an empty value counts as absent
 	up   *enclosing // the nearest object around; nil at the root
-	// misnamed are the unknown fields of the object that were meant to be others, which are required and missing.
+	// misnamed maps unknown fields of the object to the missing required fields that were probably meant.
 	misnamed map[string]string
 }
 
@@ -55,9 +55,9 @@ type enclosing struct {
 	depth int // of the path that leads to it
 }
 
-// prepare makes what an API server compares with the schema: a copy of raw without unknown fields, which it warns of,
-// without nulls that nothing allows, and with defaults. A value of the wrong type is left as it is. Without a node,
-// what is there has no schema.
+// prepare returns what an API server compares with the schema: a copy of raw without unknown fields, of which it warns, without
+// nulls that the schema does not allow, and with defaults. A value of the wrong type is unchanged. If n is nil, the value has no
+// schema.
 func (in *inspection) prepare(n *schemaNode, raw any, at placement) any {
 	if !in.spend() {
 		return nil
@@ -129,7 +129,7 @@ func (in *inspection) members(n *schemaNode, raw map[string]any, at placement) m
 	return prepared
 }
 
-// orEmpty makes an object of metadata that is null, as Go does.
+// orEmpty replaces metadata that is null by an empty object, as Go does.
 func orEmpty(metadata any) any {
 	if metadata == nil {
 		return map[string]any{}
@@ -137,7 +137,7 @@ func orEmpty(metadata any) any {
 	return metadata
 }
 
-// member prepares one field that has a schema. A null that the schema does not allow is as good as none.
+// member prepares one field that has a schema. A null that the schema does not allow counts as absent.
 func (in *inspection) member(n *schemaNode, into map[string]any, key string, value any, at placement) {
 	switch {
 	case at.omit && (value == nil || n.isEmpty(value)):
@@ -148,7 +148,7 @@ func (in *inspection) member(n *schemaNode, into map[string]any, key string, val
 	}
 }
 
-// isEmpty says whether a value of this type is one that Go leaves out of metadata, since there is nothing in it.
+// isEmpty reports whether a value of this type is empty, so that Go omits it from metadata.
 func (n *schemaNode) isEmpty(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -161,7 +161,8 @@ func (n *schemaNode) isEmpty(value any) bool {
 	return false
 }
 
-// elements prepares the items of a list. A null that the schema does not allow stays, and is a mistake.
+// elements prepares the items of a list. A null that the schema does not allow becomes the default of the item; without one it
+// stays null, which is a problem.
 func (in *inspection) elements(n *schemaNode, raw []any, at placement) []any {
 	prepared := make([]any, len(raw))
 	items, keep := (*schemaNode)(nil), at.keep
@@ -182,14 +183,14 @@ func (in *inspection) elements(n *schemaNode, raw []any, at placement) []any {
 	return prepared
 }
 
-// complete puts the defaults of what is below into a default.
+// complete adds the nested defaults to a default.
 func complete(n *schemaNode, raw any) any {
 	in := newInspection()
 	return in.prepare(n, raw, placement{keep: true})
 }
 
-// undeclared warns of a field that its object does not have: where it belongs, or else which one was meant. If that one
-// is required and missing, this is reported instead.
+// undeclared warns of a field that its object does not have, with the place where it belongs, or else the name that was probably
+// meant. If that name is a missing required field, the hint goes to that problem instead.
 func (in *inspection) undeclared(n *schemaNode, key string, at placement) {
 	if n == nil {
 		in.Warning(schema.UnknownField, "", "", "")
@@ -214,7 +215,7 @@ func (in *inspection) undeclared(n *schemaNode, key string, at placement) {
 	in.Warning(schema.UnknownField, "", "", hint)
 }
 
-// misnamed finds for each required field that is missing the one unknown field that was probably meant to be it.
+// misnamed returns, for each missing required field, the one unknown field that was probably meant.
 func (in *inspection) misnamed(n *schemaNode, raw map[string]any) (meant map[string]string) {
 	var missing, unknown []string
 	for _, name := range n.required {
@@ -251,7 +252,7 @@ func (in *inspection) misnamed(n *schemaNode, raw map[string]any) (meant map[str
 	return meant
 }
 
-// belongs is where a field belongs that does not belong where the walk is, if that is exactly one level away.
+// belongs returns the path where a misplaced field belongs, if that is exactly one level away.
 func (in *inspection) belongs(n *schemaNode, key string, at placement) string {
 	below := ""
 	for _, name := range n.names {

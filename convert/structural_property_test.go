@@ -16,14 +16,14 @@ import (
 	"stoic/test/untyped"
 )
 
-// TestStructuralLikeAPIServer: of any schema and any object, the code of the API server and ours say the same: whether
-// it is taken, and whether fields of it are dropped.
+// TestStructuralLikeAPIServer: for any schema and any object, the API server's code and ours agree whether the object is accepted,
+// and whether fields are dropped.
 func TestStructuralLikeAPIServer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { comparedWithAPIServer(t) })
 }
 
-// TestStructuralDrawsBoth: of what is drawn there, enough is taken and enough is refused to say something. The draws are the same each
-// time: of a few schemas that chance draws nearly all may refuse.
+// TestStructuralDrawsBoth: enough of the drawn objects are accepted, and enough are refused, for the comparison to mean something.
+// The draws are the same each time, because a few random schemas may refuse nearly all objects.
 func TestStructuralDrawsBoth(t *testing.T) {
 	taken, all := 0, 0
 	draws := rapid.Custom(func(t *rapid.T) int { return comparedWithAPIServer(t) })
@@ -36,10 +36,10 @@ func TestStructuralDrawsBoth(t *testing.T) {
 	}
 }
 
-// objectsOfSchema are compared for each schema.
+// objectsOfSchema is the number of objects that are compared for each schema.
 const objectsOfSchema = 20
 
-// comparedWithAPIServer draws a schema and objects, and returns how many of these are taken.
+// comparedWithAPIServer draws a schema and objects, and returns how many objects are accepted.
 func comparedWithAPIServer(t *rapid.T) (taken int) {
 	root, sub := drawSchema(t), drawSubresources(t)
 	s, o := bothOf(t, root, sub)
@@ -55,7 +55,7 @@ func comparedWithAPIServer(t *rapid.T) (taken int) {
 	return taken
 }
 
-// promised checks a value and fails unless everything holds that Check promises of every answer.
+// promised checks a value, and fails unless every promise of Check holds for the result.
 func promised(t rapid.TB, s *Schema, raw map[string]any) *Checked {
 	t.Helper()
 	same, _ := untyped.Clone(raw).(map[string]any)
@@ -81,7 +81,7 @@ func promised(t rapid.TB, s *Schema, raw map[string]any) *Checked {
 	return got
 }
 
-// TestStructuralTotal: of any schema and any value, also one that is no JSON, there is one answer.
+// TestStructuralTotal: for any schema and any value, even one that is no JSON, there is one result.
 func TestStructuralTotal(t *testing.T) {
 	alien := []any{math.NaN(), math.Inf(1), uint64(math.MaxUint64), float32(1.5), struct{}{}, []string{"a"}, map[string]string{"a": "b"},
 		make(chan int), []byte("1"), strings.Repeat("\xff", 500), 1e300, int64(math.MinInt64)}
@@ -101,7 +101,7 @@ func TestStructuralTotal(t *testing.T) {
 	})
 }
 
-// TestStructuralEndless: objects that no JSON is as large or as deep as, or that hold themselves.
+// TestStructuralEndless: objects that are larger or deeper than any JSON, or that contain themselves.
 func TestStructuralEndless(t *testing.T) {
 	s, _ := schemaIn(t, `{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {
 		list: {type: array, items: {type: string}}, free: {x-kubernetes-preserve-unknown-fields: true},

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// TestStructuralScale: what the paths of the scale subresource lead to is an integer that was written as one, and a string.
-// A status is not looked at if it is a subresource.
+// TestStructuralScale: the paths of the scale subresource must lead to an integer in integer notation, and to a string. A status
+// that is a subresource is not checked.
 func TestStructuralScale(t *testing.T) {
 	const digits = "must be an integer; write it without a fraction or an exponent [TypeMismatch]\n"
 	for object, says := range map[string]string{

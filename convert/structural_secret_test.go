@@ -12,8 +12,8 @@ import (
 	"stoic/test/untyped"
 )
 
-// TestValuesAreNeverShown: whatever type a value of an annotation, an environment variable or a Secret has, no message repeats it,
-// a boolean neither. The schemas ask for another type in every place.
+// TestValuesAreNeverShown: no message repeats a value of an annotation, an environment variable or a Secret, whatever its type,
+// even a boolean. The schemas require another type in every place.
 func TestValuesAreNeverShown(t *testing.T) {
 	const texts = `{type: object, additionalProperties: {type: string}}`
 	for name, field := range map[string]struct{ schema, object string }{
@@ -47,7 +47,7 @@ func TestValuesAreNeverShown(t *testing.T) {
 	}
 }
 
-// TestValuesOfATypedSecretAreNeverShown: the same of an object whose Go type holds a Secret.
+// TestValuesOfATypedSecretAreNeverShown: the same for an object whose Go type contains a Secret.
 func TestValuesOfATypedSecretAreNeverShown(t *testing.T) {
 	type vault struct {
 		metav1.TypeMeta   `json:",inline"`

@@ -18,8 +18,8 @@ func checkStructural(s *Schema, raw map[string]any) *Checked {
 	return s.Check(&unstructured.Unstructured{Object: raw})
 }
 
-// TestStructuralGolden checks every NAME.yaml in testdata/structural/*.txtar by the schema in the same archive and
-// compares what is found with NAME.want. The code of the API server takes what is well-formed, and refuses all else.
+// TestStructuralGolden checks every NAME.yaml in testdata/structural/*.txtar by the schema in the same archive and compares the
+// result with NAME.want. The API server's code accepts what is well-formed, and refuses all else.
 func TestStructuralGolden(t *testing.T) {
 	golden.Run(t, "testdata/structural/*.txtar", *update, func(t *testing.T, archive map[string][]byte, name string) string {
 		s, o := schemaIn(t, string(archive["schema.yaml"]))

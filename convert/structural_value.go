@@ -11,7 +11,7 @@ import (
 	"stoic/schema"
 )
 
-// text checks a string: its length, its pattern, its format.
+// text checks the length, pattern and format of a string.
 func (in *inspection) text(n *schemaNode, v string) {
 	length := int64(utf8.RuneCountInString(v))
 	switch {
@@ -33,7 +33,7 @@ func (in *inspection) text(n *schemaNode, v string) {
 	}
 }
 
-// wantFormat is the requirement of a format.
+// wantFormat returns the requirement of a format.
 func wantFormat(format string) string {
 	switch strings.ReplaceAll(format, "-", "") {
 	case "datetime", momentFormat:
@@ -92,27 +92,27 @@ func (in *inspection) number(n *schemaNode, v number) {
 	}
 }
 
-// cutTo says whether an integer is an exclusive bound without its fraction, which an API server then excludes.
+// cutTo reports whether an integer equals an exclusive bound without its fraction: an API server cuts the bound and excludes it.
 func (b bound) cutTo(v number) bool {
 	return b.at != nil && b.exclusive && v.whole && comparedTo(v, math.Trunc(*b.at)) == 0
 }
 
-// cutHint explains what is asked of an integer though the schema says something else.
+// cutHint explains a requirement of an integer that differs from what the schema says.
 func cutHint(at float64, verb string) string {
 	return "an API server cuts the fraction off " + fractional(at).String() + " to " + verb + " an integer"
 }
 
-// above says whether the bound is above a number, which must not be.
+// above reports whether the bound is above a number, which is a problem.
 func (b bound) above(v number) bool {
 	return b.at != nil && (comparedTo(v, *b.at) < 0 || b.exclusive && comparedTo(v, *b.at) == 0)
 }
 
-// below says whether the bound is below a number.
+// below reports whether the bound is below a number.
 func (b bound) below(v number) bool {
 	return b.at != nil && (comparedTo(v, *b.at) > 0 || b.exclusive && comparedTo(v, *b.at) == 0)
 }
 
-// comparedTo orders a number and a bound, exactly where both are integers.
+// comparedTo compares a number with a bound, exactly if both are integers.
 func comparedTo(v number, with float64) int {
 	if limit, ok := fractional(with).integer(); ok && v.whole {
 		switch {
@@ -132,7 +132,7 @@ func comparedTo(v number, with float64) int {
 	return 0
 }
 
-// wantBounds names both ends of a range of numbers, or the only one.
+// wantBounds names both ends of a range of numbers, or the only end.
 func (n *schemaNode) wantBounds(low bool) string {
 	if n.least.at != nil && n.most.at != nil && !n.least.exclusive && !n.most.exclusive {
 		return "be from " + fractional(*n.least.at).String() + " to " + fractional(*n.most.at).String()
@@ -148,7 +148,7 @@ func (n *schemaNode) wantBounds(low bool) string {
 	return "be " + word + fractional(*b.at).String()
 }
 
-// multiple says whether a number is a multiple of another, as far as floating point can say it.
+// multiple reports whether a number is a multiple of another, within the precision of floating point.
 func multiple(v number, of float64) bool {
 	if of <= 0 {
 		return false
@@ -176,7 +176,7 @@ func isCompound(value any) bool {
 	return false
 }
 
-// alike says whether two JSON values are equal; numbers are compared by value.
+// alike reports whether two JSON values are equal. Numbers are compared by value.
 func alike(a, b any) bool {
 	switch x := a.(type) {
 	case nil:
@@ -195,7 +195,7 @@ func alike(a, b any) bool {
 	return isCompound(a) && isCompound(b) && bytes.Equal(canonical(a), canonical(b))
 }
 
-// formatted says whether a string has a format.
+// formatted reports whether a string has a format.
 func formatted(format, v string) bool {
 	if format == momentFormat {
 		return isMoment(v)

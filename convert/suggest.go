@@ -7,7 +7,8 @@ import (
 	"stoic/schema"
 )
 
-// unknown reports a field that its object does not have: where it belongs, or else which one was meant.
+// unknown warns of a field that its object does not have, with the place where it belongs, or else the name that was probably
+// meant.
 func (r *Reader) unknown(s *Shape, key string) {
 	if r.warnings.skip(r.at) {
 		return
@@ -31,14 +32,14 @@ func (r *Reader) unknown(s *Shape, key string) {
 	r.Warning(schema.UnknownField, "", "", hint)
 }
 
-// reportedAsMissing: what the field was to be is not there, which is a problem with the same hint.
+// reportedAsMissing reports whether the field was probably meant to be a missing one, whose problem has the same hint.
 func (s *Shape) reportedAsMissing(within map[string]any, key string) bool {
 	return slices.ContainsFunc(s.needs, func(need string) bool { return absent(within[need]) && curtailed(key, need) }) ||
 		slices.ContainsFunc(s.required, func(need string) bool { return within[need] == nil && curtailed(key, need) })
 }
 
-// place is where a field belongs that does not belong where the walk is, if that is exactly one level away: below the
-// only field that has one of its name, or below the one that is known to be it.
+// place returns the path where a misplaced field belongs, if that is exactly one level away. That is below the only sibling that
+// has a field of its name, below known, or in the object around.
 func (r *Reader) place(s *Shape, key, known string) string {
 	below, places := "", 0
 	for _, name := range s.names {
@@ -64,7 +65,7 @@ func (r *Reader) place(s *Shape, key, known string) string {
 	return ""
 }
 
-// Misspelt names the one field that was probably meant to be the one that is missing.
+// Misspelt returns a hint to rename the one field that was probably meant to be the missing one.
 func Misspelt(fields map[string]any, missing string) (hint string) {
 	for key := range fields {
 		if _, near := schema.Nearest(key, []string{missing}); !near || key == missing {
@@ -78,7 +79,7 @@ func Misspelt(fields map[string]any, missing string) (hint string) {
 	return hint
 }
 
-// curtailed: one of the two names is the other without its first words, as name is secretName.
+// curtailed reports whether one of the names is the other without its first words: name and secretName.
 func curtailed(a, b string) bool {
 	short, long := strings.ToLower(a), strings.ToLower(b)
 	if len(short) > len(long) {
@@ -87,7 +88,7 @@ func curtailed(a, b string) bool {
 	return len(short) > 3 && len(short) < len(long) && strings.HasSuffix(long, short)
 }
 
-// OneOf is the requirement to be one of a few words.
+// OneOf returns the requirement to be one of a few words.
 func OneOf(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -99,7 +100,7 @@ func OneOf(words []string) string {
 	return "be one of " + strings.Join(quoted, ", ")
 }
 
-// choice reports a word that is not one of those that may stand there.
+// choice reports a word that is not one of the allowed words.
 func (r *Reader) choice(word string, words []string) {
 	r.Problem(schema.InvalidValue, r.quoted(word), OneOf(words), schema.DidYouMean(word, words, ""))
 }

@@ -12,26 +12,28 @@ import (
 	"stoic/schema"
 )
 
-// TagName is the struct tag that says of a field what its Go type does not, in the words of the markers of CRDs:
+// TagName is the struct tag that constrains a field beyond its Go type, in the words of the markers of CRDs:
 //
 //	Target string `json:"target" stoic:"required,minLength=1,maxLength=63,pattern=^[a-z]+$"`
 //	Type   string `json:"type,omitempty" stoic:"enum=Copy;Link"`
 //	Ratio  *int32 `json:"ratio,omitempty" stoic:"min=0,max=100"`
 //	Paths  []Path `json:"paths" stoic:"required,minItems=1"`
 //
-//	required             the field must be there, and not be null; Need is the rule for one that must not be empty either
-//	min=N, max=N         of numbers: the least and the most
+//	required             the field must be set, and not be null; for one that must not be empty either, use the rule Need
+//	min=N, max=N         of numbers: the least and the greatest value
 //	minLength=N, maxLength=N
 //	                     of texts, in characters
 //	minItems=N, maxItems=N
 //	                     of lists and maps
-//	enum=A;B             of texts and integers: those that may be there. An empty text is one only if it is in the list
-//	name=KIND            of texts: a name as Kubernetes spells those of one kind: dnsLabel, as of namespaces, or
-//	                     dnsSubdomain, as of most objects
-//	pattern=EXPRESSION   of texts, also of those that may stand for a number: a regular expression of Go that matches some part; it stands last, as it may hold commas
+//	enum=A;B             of texts and integers: the allowed values. An empty text is allowed only if it is in the list
+//	name=KIND            of texts: a name in the form of one kind: dnsLabel, as for namespaces, or
+//	                     dnsSubdomain, as for most objects
+//	pattern=EXPRESSION   of texts, also in IntOrString: a regular expression of Go that matches some part; it must be the
+//	                     last option, because it may contain commas
 //
-// What is said of numbers and texts applies to each item of a list. It cannot be said of the values of a map, nor of lists in lists; Words
-// is the rule for texts of a type, wherever they stand. Tags are not read from comments: where a CRD is generated from markers, write both.
+// Constraints of numbers and texts apply to each item of a list. They cannot be put on values of a map, or on lists in lists; the
+// rule Words is for texts of a type, wherever they are. Tags are separate from markers in comments: if a CRD is generated from
+// markers, write both.
 const TagName = "stoic"
 
 // tagged is a field with a tag.
@@ -43,7 +45,7 @@ type tagged struct {
 	tag    string
 }
 
-// apply makes the tag part of the field's shape. It panics if it makes no sense there: that is a defect of the program.
+// apply adds the tag to the shape of the field. It panics if the tag makes no sense there, which is a defect of the program.
 func (t tagged) apply() {
 	said := map[string]bool{}
 	for rest := t.tag; rest != ""; {
@@ -55,7 +57,7 @@ func (t tagged) apply() {
 		}
 		name, value, hasValue := strings.Cut(word, "=")
 		if said[name] {
-			t.fail(strconv.Quote(name) + " stands in it twice")
+			t.fail(strconv.Quote(name) + " is in it twice")
 		}
 		said[name] = true
 		t.applyWord(name, value, hasValue)
@@ -99,7 +101,7 @@ func (t tagged) applyWord(name, value string, hasValue bool) {
 	}
 }
 
-// satisfiable panics if the tag, with what rules and the type ask of the field, leaves no value, or if a value that it names is refused.
+// satisfiable panics if the tag, together with rules and type, allows no value, or if it excludes a value of its own enum.
 func (t tagged) satisfiable() {
 	s := t.in.fields[t.name].shape
 	if l := s.limits; l != nil && l.minItems > l.maxItems {
@@ -142,7 +144,7 @@ func (t tagged) natural(value string) int {
 	return n
 }
 
-// leaf is the shape of the field, or of the items of its list, if it has one of these forms.
+// leaf returns the shape of the field, or of the items of its list. It panics if that has none of these forms.
 func (t tagged) leaf(word string, forms ...form) *Shape {
 	own := t.in.own(t.name)
 	if !slices.Contains(forms, own.form) {
@@ -151,7 +153,7 @@ func (t tagged) leaf(word string, forms ...form) *Shape {
 	return own
 }
 
-// many is the shape of the field if it holds a list or a map.
+// many returns the shape of the field. It panics if that is no list or map.
 func (t tagged) many(word string) *Shape {
 	f := t.in.fields[t.name]
 	own := *f.shape
@@ -204,7 +206,7 @@ func (t tagged) enum(few []string) {
 	}
 }
 
-// spelt: an empty text says nothing, unless minLength forbids it.
+// spelt sets the form of a name. An empty text means unset, unless minLength forbids it.
 func (t tagged) spelt(kind string) {
 	own := t.leaf("name", text)
 	switch kind {

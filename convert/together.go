@@ -2,9 +2,9 @@ package convert
 
 import "stoic/schema"
 
-// What fields of one object ask of each other. Values of a wrong type have been reported by the walk.
+// Constraints between fields of one object. The walk has reported values of a wrong type.
 
-// containersOfTemplate that stand beside an absent spec are in the problem that says so.
+// containersOfTemplate silences the warning of containers beside an absent spec: the problem of the absent spec names them.
 func containersOfTemplate(template map[string]any, key string) Advice {
 	return Advice{Silent: key == "containers" && template["spec"] == nil}
 }
@@ -55,7 +55,7 @@ func toleration(r *Reader, fields map[string]any) {
 	}
 }
 
-// operands: how many values the operator of a requirement takes.
+// operands checks how many values the operator of a requirement has.
 func operands(r *Reader, requirement map[string]any) {
 	operator, _ := requirement["operator"].(string)
 	values, ok := requirement["values"].([]any)

@@ -11,10 +11,11 @@ import (
 	"stoic/schema"
 )
 
-// Option says more of a type than its Go form does. A Rule is one; the others are Validate, Default, Slim, Verbatim and MaxName.
+// Option constrains or extends a type beyond its Go form. Rules are options; the others are Validate, Default, Slim, Verbatim and
+// MaxName.
 type Option interface{ addTo(*options) }
 
-// options are what Typed was given. What is in defaults, validate, slim and verbatim are functions on the type that is converted to.
+// options are the options of Typed. Those in defaults, validate, slim and verbatim are functions on the type T.
 type options struct {
 	rules                    []Rule
 	defaults, validate, slim []any
@@ -28,33 +29,33 @@ type optionFunc func(*options)
 
 func (f optionFunc) addTo(o *options) { f(o) }
 
-// Validate adds what no rule can say of a type: it returns the problems of an object that is well-formed and keeps all
-// rules. Path spells the paths of problems. It is called on objects that nothing else is wrong with, and does not change
-// them. Where it panics, the object is rejected with a sentence that says that the operator is at fault.
+// Validate adds checks that no rule can express. The function returns the problems of an object; Path spells their paths. It is
+// called only on objects without any other problem, and must not change them. If it panics, the object is rejected with a message
+// that says that the operator is at fault.
 func Validate[T any](check func(*T) []schema.Problem) Option {
 	return optionFunc(func(o *options) { o.validate = append(o.validate, check) })
 }
 
-// Default adds a function that fills in what the author left out. It is called on objects that are well-formed and keep
-// all rules, before Validate. It panics as Validate does.
+// Default adds a function that sets what the user left out. It is called on objects that are well-formed and keep all rules, before
+// Validate. A panic is handled as in Validate.
 func Default[T any](fill func(*T)) Option {
 	return optionFunc(func(o *options) { o.defaults = append(o.defaults, fill) })
 }
 
-// Slim cuts objects down to what decisions need, as Owned.Slim does for dependents: what the function sets to its zero value takes
-// no memory in the cache, such as a pod template that Verbatim keeps as text. It is called last, on objects that are accepted. It
-// panics as Validate does.
+// Slim reduces objects to what decisions need, as Owned.Slim does for dependents. What the function sets to its zero value takes no
+// memory in the cache, such as a pod template that Verbatim keeps as text. It is called last, on accepted objects. A panic is
+// handled as in Validate.
 func Slim[T any](cut func(*T)) Option {
 	return optionFunc(func(o *options) { o.slim = append(o.slim, cut) })
 }
 
-// MaxName rejects objects whose own name has more bytes, and says what for: "its Jobs have names that begin with it". A schema
-// cannot say that.
+// MaxName rejects objects whose own name has more bytes. Because is the reason in the message: "its Jobs have names that begin with
+// it". A maxLength in a schema gives no reason.
 func MaxName(most int, because string) Option {
 	return optionFunc(func(o *options) { o.nameLimit = nameLimit{most, because} })
 }
 
-// nameLimit is what MaxName was given; the zero value is no limit.
+// nameLimit holds the arguments of MaxName; the zero value is no limit.
 type nameLimit struct {
 	most    int
 	because string
@@ -68,7 +69,7 @@ func (l nameLimit) check(name string) []schema.Problem {
 		Want: fmt.Sprintf("have at most %d", l.most), Hint: l.because}}
 }
 
-// Typed returns a conversion of the objects of a resource to T, a type as a CRD has it:
+// Typed returns a conversion of the objects of a resource to T, a type in the form of a CRD:
 //
 //	type FooBar struct {
 //		metav1.TypeMeta   `json:",inline"`
@@ -77,26 +78,26 @@ func (l nameLimit) check(name string) []schema.Problem {
 //		Status            FooBarStatus `json:"status,omitempty"`
 //	}
 //
-// The conversion is total: it returns for every input, never panics, gives the same answer each time, does not change the
-// input and keeps nothing of it. It may be used from many goroutines.
+// The conversion is total: it returns for every input, never panics, gives the same result each time, does not change the input and
+// keeps nothing of it. It may be used from many goroutines.
 //
-//	head      metadata, leniently: name, namespace and UID are read of objects that are rejected, too
-//	identity  is it of this resource, has it a name
-//	spec      does every value fit its type, are the tags (see TagName) and the rules kept; a field that T does not
-//	          have is a warning, all else is a problem. A spec that is absent is like an empty one
-//	status    leniently: what is not well-formed is left out, and is never a reason to reject. Head.Status points to it,
-//	          whether there is one on record or not, and is nil only if T has no status
-//	defaults, and validation by the functions of Default and Validate; then what Slim cuts away
+//	head      metadata, leniently: name, namespace and UID are read from rejected objects, too
+//	identity  whether it is of this resource and has a name
+//	spec      whether every value fits its type, and the tags (see TagName) and rules are kept; a field that T does not
+//	          have is a warning, all else is a problem. An absent spec is read as an empty one
+//	status    leniently: malformed values are left out, and are never a reason to reject. Head.Status points to it,
+//	          whether one is on record or not, and is nil only if T has no status
+//	defaults  the functions of Default, then those of Validate, then those of Slim
 //
-// Result.Object is a *T. Its metadata lacks managedFields. Types of Kubernetes within T are held to what API servers ask
-// of them, as far as rules of this package say so; a pod template is checked as a whole only by the rule
+// Result.Object is a *T. Its metadata lacks managedFields. Types of Kubernetes within T must meet the constraints of API servers,
+// as far as this package has rules for them. A pod template is checked as a whole only with the rule
 // And[corev1.PodTemplateSpec]((*Reader).PodTemplate).
 //
-// Which fields T has, and under which names, is what encoding/json makes of it, so that what is written is read again. Names are
-// matched exactly, as API servers match them. The option string of encoding/json is not supported.
+// T has the fields and names that encoding/json gives it, so that what is written can be read again. Names are matched exactly, as
+// API servers do. The option string of encoding/json is not supported.
 //
-// Typed panics if T is no such type, or if a tag or an option makes no sense for it, which is a defect of the program: it
-// is for the start of a program, as regexp.MustCompile is.
+// Typed panics if T is no such type, or if a tag or an option makes no sense for it, which is a defect of the program. Call it at
+// the start of a program, like regexp.MustCompile.
 func Typed[T any](of schema.Resource, with ...Option) func(*unstructured.Unstructured) *Result {
 	return typedOf[T](of, with).convert
 }
@@ -129,7 +130,7 @@ func typedOf[T any](of schema.Resource, with []Option) *typed[T] {
 	return c
 }
 
-// functionOf an option, which is one on T, and not nil.
+// functionOf returns the function of an option. It panics if that is nil or is not a function on T.
 func functionOf[T, F any](option string, f any) F {
 	function, ok := f.(F)
 	if !ok {
@@ -191,7 +192,7 @@ func (c *typed[T]) convert(u *unstructured.Unstructured) (result *Result) {
 	return result
 }
 
-// layout is where the parts of a CRD type are, and their shapes.
+// layout holds the indices and shapes of the parts of a CRD type.
 type layout struct {
 	whole, metadata *Shape
 	// index leads to the Go fields apiVersion, kind, metadata and status; status is nil if there is none.
@@ -200,7 +201,7 @@ type layout struct {
 	statusType                     reflect.Type // not a pointer
 }
 
-// layoutOf panics if t is no CRD type.
+// layoutOf returns the layout of t. It panics if t is no CRD type.
 func layoutOf(t reflect.Type, rules []Rule) *layout {
 	if t.Kind() != reflect.Struct {
 		panic("convert: " + t.String() + " is not a struct")
@@ -237,7 +238,7 @@ func layoutOf(t reflect.Type, rules []Rule) *layout {
 	return l
 }
 
-// read decodes an object, and adds to its head what the type says of the status.
+// read decodes an object, and sets the status in its head.
 func (l *layout) read(r *Reader, head *schema.Head, raw map[string]any, into reflect.Value) {
 	into.FieldByIndex(l.apiVersion).SetString(head.Resource.APIVersion())
 	into.FieldByIndex(l.kind).SetString(head.Resource.Kind)
@@ -260,12 +261,12 @@ func (l *layout) read(r *Reader, head *schema.Head, raw map[string]any, into ref
 	}
 }
 
-// asksForSpec: that there is no spec is a problem of its own.
+// asksForSpec reports whether an absent spec is a problem of its own.
 func (l *layout) asksForSpec() bool {
 	return slices.Contains(l.whole.required, "spec") || slices.Contains(l.whole.needs, "spec")
 }
 
-// readMeta is lenient: what is wrong with a name or a namespace is in identity, and the rest is the API server's to check.
+// readMeta is lenient: identity reports problems of name and namespace, and the API server checks the rest.
 func (l *layout) readMeta(r *Reader, head *schema.Head, raw map[string]any, into reflect.Value) {
 	meta := into.FieldByIndex(l.meta).Addr().Interface().(*metav1.ObjectMeta)
 	r.readLeniently(l.metadata, raw["metadata"], reflect.ValueOf(meta).Elem())
@@ -273,7 +274,7 @@ func (l *layout) readMeta(r *Reader, head *schema.Head, raw map[string]any, into
 	meta.CreationTimestamp, meta.DeletionTimestamp = head.Meta.CreationTimestamp, head.Meta.DeletionTimestamp
 }
 
-// head reads what can be read of any object. Its status is another's to read.
+// head reads what can be read of any object, except for the status.
 func head(of schema.Resource, raw map[string]any) *schema.Head {
 	h := &schema.Head{Resource: of, Meta: Meta(raw)}
 	status, _ := raw["status"].(map[string]any)
@@ -284,7 +285,7 @@ func head(of schema.Resource, raw map[string]any) *schema.Head {
 	return h
 }
 
-// clean bounds what an author's function has found: it is written into conditions and events, and counted by its code.
+// clean bounds the problems of a user's function: they are written into conditions and events, and counted by code.
 func clean(problems []schema.Problem) []schema.Problem {
 	problems = slices.Clone(problems)
 	for i := range problems {

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// TestTypedBudget: what a conversion leaves to the garbage collector, and that large objects take no longer than their
-// size accounts for.
+// TestTypedBudget: how much garbage a conversion leaves, and that the time for large objects is proportional to their size.
 func TestTypedBudget(t *testing.T) {
 	const mostGarbage, mostTime = 8 << 10, 500 * time.Millisecond
 	read := Typed[gadget](gadgets())
@@ -53,8 +52,8 @@ func TestTypedBudget(t *testing.T) {
 	}
 }
 
-// TestTypedMemory: what is wrong, or left out, does not take the memory of what would be right: a Condition is 120 bytes, a Toleration 100,
-// and what stands for one in the object may be two.
+// TestTypedMemory: malformed or dropped items do not take the memory of well-formed ones. A Condition takes 120 bytes and a
+// Toleration 100, but a malformed item in the object may be two bytes.
 func TestTypedMemory(t *testing.T) {
 	read := Typed[gadget](gadgets())
 	many := func(item any) []any { return slices.Repeat([]any{item}, 100_000) }
@@ -80,7 +79,7 @@ func TestTypedMemory(t *testing.T) {
 	}
 }
 
-// TestItemsAreCountedOnce: how many problems there are does not depend on how the space for a list grows.
+// TestItemsAreCountedOnce: the number of problems does not depend on how the capacity of a list grows.
 func TestItemsAreCountedOnce(t *testing.T) {
 	for _, n := range []int{128, 129, 1000} {
 		got := Typed[gadget](gadgets())(gadgetIn(map[string]any{"target": "mine", "tolerations": slices.Repeat([]any{int64(0)}, n)}))

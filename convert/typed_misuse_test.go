@@ -13,7 +13,7 @@ import (
 	"stoic/schema"
 )
 
-// TestTypedFunctions: the author's functions are called where nothing else is wrong, defaults first; what they say is
+// TestTypedFunctions: the user's functions are called only if there is no other problem, defaults first. Their problems are
 // bounded, and a panic in one is a rejection that blames the operator.
 func TestTypedFunctions(t *testing.T) {
 	asked := 0
@@ -57,7 +57,7 @@ func TestTypedFunctions(t *testing.T) {
 	}
 }
 
-// TestTypedMisuse: what makes no sense is found when a program starts.
+// TestTypedMisuse: options that make no sense are found when a program starts.
 func TestTypedMisuse(t *testing.T) {
 	for want, misuse := range map[string]func(){
 		"string is not a struct":              func() { Typed[string](gadgets()) },
@@ -97,7 +97,7 @@ func TestTypedMisuse(t *testing.T) {
 	}
 }
 
-// TestTagMisuse: so is a tag that makes no sense for its field.
+// TestTagMisuse: a tag that makes no sense for its field is found when a program starts.
 func TestTagMisuse(t *testing.T) {
 	for want, misuse := range map[string]func(){
 		`"oneof" is not known`: made[struct {
@@ -181,7 +181,7 @@ func TestTagMisuse(t *testing.T) {
 		`.A: "B" is in the enum, and the rest`: made[struct {
 			A string `stoic:"enum=a;B,pattern=^[a-z]$"`
 		}](),
-		`.A: "max" stands in it twice`: made[struct {
+		`.A: "max" is in it twice`: made[struct {
 			A int `stoic:"max=3,min=1,max=4"`
 		}](),
 		`.A: required has no value`: made[struct {
@@ -199,7 +199,7 @@ func TestTagMisuse(t *testing.T) {
 	panicsWith(t, `.N: "11" is not an integer from 5 to 10, as the field holds`, func() { Typed[specOf[spec]](gadgets(), Span[spec](5, 10, "n")) })
 }
 
-// TestRulesOfOneType: each holds, whatever was said before of the same fields.
+// TestRulesOfOneType: each rule holds, whatever earlier rules say about the same fields.
 func TestRulesOfOneType(t *testing.T) {
 	type spec struct {
 		A, B, C, D string

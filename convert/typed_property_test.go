@@ -21,7 +21,7 @@ import (
 	"stoic/schema"
 )
 
-// checkTyped converts an object, and fails unless everything holds that Typed promises of every answer.
+// checkTyped converts an object, and fails unless every promise of Typed holds for the result.
 func checkTyped(t rapid.TB, read func(*unstructured.Unstructured) *Result, raw map[string]any) *Result {
 	t.Helper()
 	before := new(Encoder).Encode(raw)
@@ -58,7 +58,7 @@ func checkTyped(t rapid.TB, read func(*unstructured.Unstructured) *Result, raw m
 	return got
 }
 
-// statusFits: a status that is written as it was read has nothing left that does not fit, so that it is written once.
+// statusFits checks that a status that is written as it was read fits, so that it is written only once.
 func statusFits(t rapid.TB, read func(*unstructured.Unstructured) *Result, raw map[string]any, got *Result) {
 	t.Helper()
 	written := maps.Clone(raw)
@@ -76,7 +76,7 @@ func statusFits(t rapid.TB, read func(*unstructured.Unstructured) *Result, raw m
 	}
 }
 
-// sameAsDecoder: what is accepted is what the decoder of the API machinery makes of the same JSON.
+// sameAsDecoder checks that an accepted object equals what the decoder of the API machinery returns for the same JSON.
 func sameAsDecoder(t rapid.TB, raw map[string]any, got *gadget) {
 	t.Helper()
 	equal := []cmp.Option{cmp.AllowUnexported(gadgetSpec{}), cmp.Comparer(func(a, b metav1.Time) bool { return a.Equal(&b) }),
@@ -104,7 +104,7 @@ func sameAsDecoder(t rapid.TB, raw map[string]any, got *gadget) {
 	}
 }
 
-// nullInList: the decoder makes a zero value of a null in a list or map, where we leave it out.
+// nullInList reports whether a list or map has a null: the decoder makes a zero value of it, and we leave it out.
 func nullInList(raw any) bool {
 	switch v := raw.(type) {
 	case []any:
@@ -119,7 +119,7 @@ func nullInList(raw any) bool {
 	return false
 }
 
-// drawnGadget is any JSON object, near a gadget: most fields are as they should be.
+// drawnGadget draws any JSON object that resembles a gadget: most fields are valid.
 func drawnGadget() *rapid.Generator[map[string]any] {
 	odd := rapid.SampledFrom([]any{nil, true, "", "x", "\u2028\"", int64(-1), int64(0), int64(3), int64(math.MaxInt64), 0.5, 3.0, 1e300, []any{}, map[string]any{}, []any{nil}, []any{"x"}, map[string]any{"a": nil}})
 	right := map[string]*rapid.Generator[any]{}
@@ -202,8 +202,8 @@ func FuzzTyped(f *testing.F) {
 	})
 }
 
-// TestTypedAliens: what no decoder makes has an answer, too: values of other Go types, and objects that hold themselves,
-// or the same thing many times over.
+// TestTypedAliens: values that no decoder makes have a result, too: values of other Go types, and objects that contain themselves,
+// or the same value many times.
 func TestTypedAliens(t *testing.T) {
 	read := Typed[gadget](gadgets())
 	loop := map[string]any{"name": "a"}
@@ -243,7 +243,7 @@ func TestTypedAliens(t *testing.T) {
 	}
 }
 
-// TestTypedDepth: what a type that holds itself may hold has an end, and there is one problem at it.
+// TestTypedDepth: the depth of a recursive type is bounded, and exceeding it is one problem.
 func TestTypedDepth(t *testing.T) {
 	read := Typed[gadget](gadgets())
 	for levels, rejected := range map[int]bool{100: false, 200: true, 5000: true} {
@@ -261,7 +261,7 @@ func TestTypedDepth(t *testing.T) {
 	}
 }
 
-// TestTypedDecoderThatPanics: a type's own decoder is code of the operator, too.
+// TestTypedDecoderThatPanics: a panic in a type's own decoder is a defect of the operator, too.
 func TestTypedDecoderThatPanics(t *testing.T) {
 	got := Typed[rigged](gadgets())(gadgetIn(map[string]any{"bomb": "x"}))
 	if got.Rejection == nil || !strings.Contains(got.Rejection.Problems[0].String(), "bug in the operator") {

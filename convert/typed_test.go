@@ -89,7 +89,7 @@ func gadgets() schema.Resource {
 	return schema.Resource{Group: "example.com", Version: "v1", Plural: "gadgets", Kind: "Gadget"}
 }
 
-// gadgetIn is an object with this spec; more replaces its other fields.
+// gadgetIn returns an object with this spec; more replaces its other fields.
 func gadgetIn(spec map[string]any, more ...map[string]any) *unstructured.Unstructured {
 	raw := map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"name": "g", "namespace": "n"}, "spec": spec}
 	for _, m := range more {
@@ -100,7 +100,7 @@ func gadgetIn(spec map[string]any, more ...map[string]any) *unstructured.Unstruc
 	return &unstructured.Unstructured{Object: raw}
 }
 
-// sentences are what was said of an object.
+// sentences returns the problems and warnings of an object.
 func sentences(r *Result) (all []string) {
 	if r.Rejection != nil {
 		for _, p := range r.Rejection.Problems {
@@ -113,7 +113,7 @@ func sentences(r *Result) (all []string) {
 	return all
 }
 
-// TestTypedTells: what a value gets that a field of a type does not take. Each object is right but for one field.
+// TestTypedTells: the messages for values that do not fit their field. Each object has one such field.
 func TestTypedTells(t *testing.T) {
 	read := Typed[gadget](gadgets(), And[metav1.LabelSelector]((*Reader).Selector), Need[gadgetTag]("key"), And[gadgetTag](func(r *Reader, tag map[string]any) {
 		if tag["key"] == tag["value"] {
@@ -210,7 +210,7 @@ func TestTypedTells(t *testing.T) {
 	}
 }
 
-// TestTypedWhole: what is asked of an object beside its spec.
+// TestTypedWhole: the constraints on an object outside of its spec.
 func TestTypedWhole(t *testing.T) {
 	read := Typed[gadget](gadgets())
 	good := map[string]any{"target": "mine"}
@@ -238,7 +238,7 @@ func TestTypedWhole(t *testing.T) {
 	}
 }
 
-// TestTypedHead: of an object that is rejected, everything is read that the engine needs to hold it.
+// TestTypedHead: everything that the engine needs to hold a rejected object is read.
 func TestTypedHead(t *testing.T) {
 	u := gadgetIn(nil, map[string]any{
 		"spec": int64(1), "kind": nil,
@@ -267,8 +267,9 @@ func TestTypedHead(t *testing.T) {
 	}
 }
 
-// TestConditionThatLacksAField: what is read of it is as if the field were empty, and what is on record is not. So it is written again,
-// though the operator may have nothing else to say. An API server with the schema of a condition does not store one that lacks a field.
+// TestConditionThatLacksAField: a missing field of a condition is read as empty, so the condition read differs from the stored one.
+// It is written again, even if the operator changes nothing else. An API server with the schema of a condition does not store one
+// that lacks a field.
 func TestConditionThatLacksAField(t *testing.T) {
 	for field, unfit := range map[string]bool{"": false, "observedGeneration": false, "type": true, "status": true, "lastTransitionTime": true, "reason": true, "message": true} {
 		stored := map[string]any{"type": "Ready", "status": "True", "observedGeneration": int64(1), "lastTransitionTime": "2026-01-02T03:04:05Z", "reason": "R", "message": ""}
@@ -335,7 +336,7 @@ func TestNullInAStatus(t *testing.T) {
 	}
 }
 
-// loose has fields in which any JSON may stand.
+// loose has fields that allow any JSON.
 type loose struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -348,7 +349,7 @@ type loose struct {
 	} `json:"spec"`
 }
 
-// TestNullInAnyJSON: where any JSON may stand, null is a value like any other, and is decoded as encoding/json decodes it.
+// TestNullInAnyJSON: where any JSON is allowed, null is a value like any other, and is decoded as encoding/json decodes it.
 func TestNullInAnyJSON(t *testing.T) {
 	value := func() any { return map[string]any{"a": nil, "b": map[string]any{"c": nil}, "d": []any{nil}, "e": "f"} }
 	items := []any{nil, "a", nil, []any{nil}}
@@ -367,7 +368,7 @@ func TestNullInAnyJSON(t *testing.T) {
 	}
 }
 
-// bare has no status, and a field beside its spec.
+// bare has no status, and another field outside of its spec.
 type bare struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -388,7 +389,7 @@ func TestTypedBare(t *testing.T) {
 	}
 }
 
-// TestMaxName: a name that is too long is one more problem, and a limit of 0 is none.
+// TestMaxName: a name that is too long is a further problem, and a limit of 0 is none.
 func TestMaxName(t *testing.T) {
 	for name, test := range map[string]struct {
 		most int
@@ -412,7 +413,7 @@ func TestMaxName(t *testing.T) {
 	}
 }
 
-// TestConditionOf: the condition of a type is found among others, whatever they are.
+// TestConditionOf: the condition of a type is found among others, however malformed they are.
 func TestConditionOf(t *testing.T) {
 	status := func(status any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"status": status}}

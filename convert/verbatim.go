@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// verbatim is what is kept as its author wrote it, and where: put is a function on the type that is converted to.
+// verbatim is a path to keep as the user wrote it. Put is a function on the type T.
 type verbatim[F any] struct {
 	put  F
 	path []string
 }
 
-// Verbatim keeps what stands at a path as its author wrote it, fields that no Go type knows among them: compact JSON with
-// sorted keys, the same text for the same value whatever the libraries of this program know. The value is decoded besides. put
-// stores the text, such as in a field with the tag `json:"-"`. It is called before the functions of Default, on objects that
-// are well-formed, unless nothing stands there; what no type knows is then known to be JSON of bounded depth.
+// Verbatim keeps the value at a path as the user wrote it, including fields that no Go type knows: compact JSON with sorted keys,
+// the same text for the same value whatever libraries this program has. The value is decoded, too. put stores the text, for example
+// in a field with the tag `json:"-"`. It is called before the functions of Default, on well-formed objects, unless the path has no
+// value. Unknown fields are then known to be JSON of bounded depth.
 func Verbatim[T any](put func(*T, []byte), path ...string) Option {
 	return optionFunc(func(o *options) { o.verbatim = append(o.verbatim, verbatim[any]{put, path}) })
 }
 
-// putVerbatim stores what is kept as it was written.
+// putVerbatim stores the text of each verbatim path.
 func (c *typed[T]) putVerbatim(object *T, raw map[string]any) {
 	for _, v := range c.verbatim {
 		within, value := raw, any(nil)
@@ -35,7 +35,7 @@ func (c *typed[T]) putVerbatim(object *T, raw map[string]any) {
 	}
 }
 
-// keep has all of a field checked, also what no shape knows. It panics if the path leads to none.
+// keep has all of a field checked, including what no shape knows. It panics if the path leads to no field.
 func (l *layout) keep(path []string) {
 	missing := "convert: Verbatim of " + strings.Join(path, ".") + ", where no field of the spec is"
 	if len(path) == 0 || path[0] != "spec" {

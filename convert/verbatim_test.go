@@ -12,7 +12,7 @@ import (
 	"stoic/schema"
 )
 
-// stamp is a CRD type that keeps a pod template as it was written.
+// stamp is a CRD type that keeps a pod template as the user wrote it.
 type stamp struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -31,7 +31,7 @@ func templateWith(field string, value any) map[string]any {
 	return map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}, field: value}}}
 }
 
-// TestVerbatim: a field that no library knows is kept, with a warning, and the value is decoded besides.
+// TestVerbatim: a field that no library knows is kept, with a warning, and the value is decoded, too.
 func TestVerbatim(t *testing.T) {
 	got := readStamp()(templateWith("younger", map[string]any{"b": []any{int64(1) << 60, 0.5, "<&>"}, "a": nil}))
 	object, ok := got.Object.(*stamp)
@@ -50,7 +50,7 @@ func TestVerbatim(t *testing.T) {
 	}
 }
 
-// TestNoContainers: an API server without minItems in the schema stores it, and refuses every pod.
+// TestNoContainers: an API server without minItems in the schema stores an empty list of containers, and refuses every pod.
 func TestNoContainers(t *testing.T) {
 	for _, spec := range []map[string]any{{"containers": []any{}}, {"containers": nil}, {}} {
 		got := readStamp()(map[string]any{"template": map[string]any{"spec": spec}})
@@ -60,7 +60,7 @@ func TestNoContainers(t *testing.T) {
 	}
 }
 
-// TestOneHint: the order of keys, which is another one each time, changes nothing in what is said.
+// TestOneHint: the order of keys, which differs each time, does not change the messages.
 func TestOneHint(t *testing.T) {
 	said := map[string]bool{}
 	for range 200 {
@@ -73,7 +73,7 @@ func TestOneHint(t *testing.T) {
 	}
 }
 
-// TestSlim: what is cut away is there until an object is accepted, and nothing is cut of one that is not.
+// TestSlim: values that Slim removes exist until an object is accepted, and nothing is removed from a rejected object.
 func TestSlim(t *testing.T) {
 	checked, cut := 0, 0
 	read := Typed[stamp](gadgets(), Slim(func(s *stamp) {
@@ -101,7 +101,7 @@ func TestSlim(t *testing.T) {
 	}
 }
 
-// TestVerbatimIsChecked: what no type knows is JSON of bounded depth, or a problem; a problem elsewhere means that nothing is kept.
+// TestVerbatimIsChecked: unknown fields are JSON of bounded depth, or a problem. A problem elsewhere means that nothing is kept.
 func TestVerbatimIsChecked(t *testing.T) {
 	deep := any("x")
 	for range 100 {
@@ -126,7 +126,7 @@ func TestVerbatimIsChecked(t *testing.T) {
 	}
 }
 
-// TestVerbatimMisuse is found when a program starts.
+// TestVerbatimMisuse: a path or type that makes no sense is found when a program starts.
 func TestVerbatimMisuse(t *testing.T) {
 	for want, misuse := range map[string]func(){
 		"Verbatim of *convert.gadgetSpec":     func() { Typed[gadget](gadgets(), Verbatim(func(*gadgetSpec, []byte) {}, "spec")) },

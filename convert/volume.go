@@ -11,7 +11,7 @@ import (
 	"stoic/schema"
 )
 
-// volumes have names by which containers mount them. The result holds the names, or is nil if one cannot be read.
+// volumes checks the volumes of a pod and returns their names. The result is nil if a name cannot be read.
 func (r *Reader) volumes(spec map[string]any) map[string]bool {
 	list, ok := spec["volumes"].([]any)
 	taken := make(map[string]bool, len(list))
@@ -37,7 +37,7 @@ func (r *Reader) volumes(spec map[string]any) map[string]bool {
 	return taken
 }
 
-// source checks where a volume comes from. None is well: it is an empty directory then.
+// source checks that a volume has at most one source. Without one it is an empty directory.
 func (r *Reader) source(volume map[string]any) {
 	var sources []string
 	known := shapeOf(reflect.TypeFor[corev1.Volume]()).fields
@@ -52,7 +52,7 @@ func (r *Reader) source(volume map[string]any) {
 	}
 }
 
-// mounts checks where a container mounts which of the pod's volumes; nil if those are not known.
+// mounts checks the volume mounts of a container. Volumes is nil if the names of the pod's volumes are not known.
 func (r *Reader) mounts(container map[string]any, volumes map[string]bool) {
 	list, _ := container["volumeMounts"].([]any)
 	if len(list) == 0 {

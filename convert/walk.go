@@ -8,17 +8,17 @@ import (
 	"stoic/schema"
 )
 
-// What is walked is bounded in number. No API server lets in so many values; an object that holds itself, or the same
-// map in many places, has more. It is bounded in depth, too: the more narrowly where no shape says how deep it can be, in
-// fields of a pod that no library knows yet.
+// A walk is bounded in number and depth. No API server accepts so many values, but an object that contains itself, or the same map
+// in many places, has more. The depth is bounded more strictly where no shape bounds it, in fields of a pod that no library knows
+// yet.
 const (
 	MaxDepth   = 64  // levels without a shape
-	levelLimit = 256 // levels in all; only types that hold themselves have shapes for as many
+	levelLimit = 256 // levels in all; only recursive types have shapes for as many
 	valueLimit = 1 << 20
 )
 
-// Walk checks raw against a shape and, if target is valid, decodes into it. Null stands for absent: the
-// callers for whom that is a mistake (items of lists, values of maps) look for it first.
+// Walk checks raw against a shape and, if target is valid, decodes into it. Null means absent: callers for which null is a problem
+// (items of lists, values of maps) check for it first.
 func (r *Reader) Walk(s *Shape, raw any, target reflect.Value) {
 	if raw == nil || s.form == ignored {
 		return
@@ -59,8 +59,8 @@ func (r *Reader) Walk(s *Shape, raw any, target reflect.Value) {
 	r.mismatch(s.form, raw)
 }
 
-// pointer decodes into what target shall point to. It stays nil if a plain value is wrong, so that no one takes
-// the zero for the author's; an object may be wrong in parts.
+// pointer decodes into a new value and points target to it. Target stays nil if a scalar is malformed, so that its zero value is
+// not taken for the user's. An object with malformed parts is kept.
 func (r *Reader) pointer(s *Shape, raw any, target reflect.Value) {
 	before := r.problems.count
 	value := reflect.New(target.Type().Elem())
@@ -70,14 +70,14 @@ func (r *Reader) pointer(s *Shape, raw any, target reflect.Value) {
 	}
 }
 
-// room says whether so many values below the place may be walked.
+// room reports whether so many values below the current path may be walked.
 func (r *Reader) room(values int) bool {
 	if r.values += values + 1; r.values > valueLimit {
-		r.problems.count++ // reported of the whole
+		r.problems.count++ // reported once for the whole object
 		return false
 	}
 	if len(r.at) > levelLimit {
-		r.values += 100 // it costs as much to tell
+		r.values += 100 // a message costs as much
 		r.Problem(schema.TooLarge, "more than 256 levels", "be nested less deeply", "")
 		return false
 	}
@@ -99,7 +99,7 @@ func (r *Reader) object(s *Shape, raw map[string]any, target reflect.Value) {
 	}
 }
 
-// useless warns of what has no effect, unless there is nothing in it: programs write fields that are null or empty.
+// useless warns of a field that has no effect, unless it is null or empty: programs write such fields.
 func (r *Reader) useless(s *Shape, raw any) {
 	if m, ok := raw.(map[string]any); absent(raw) || ok && len(m) == 0 || r.WarningsFull() {
 		return
@@ -127,7 +127,7 @@ func (r *Reader) Member(s *Shape, within map[string]any, key string, raw any, ta
 	r.Leave()
 }
 
-// fieldOf is a field of a struct, or of one that is embedded in it, which is made if it is not there.
+// fieldOf returns a field of a struct or of an embedded struct. It allocates an embedded pointer that is nil.
 func fieldOf(target reflect.Value, index []int) reflect.Value {
 	if len(index) == 1 {
 		return target.Field(index[0])
@@ -165,8 +165,8 @@ func (r *Reader) dict(s *Shape, raw map[string]any, target reflect.Value) {
 	}
 }
 
-// entry walks one value of a map. A null text is the empty text, as the API server has it in labels, and where any JSON may stand null
-// is a value; any other null is a mistake, because an entry without a value would have to be made up.
+// entry walks one value of a map. A null text is the empty text, as for the API server in labels. Where any JSON is allowed, null
+// is a value. Any other null is a problem, because the value of the entry would have to be invented.
 func (r *Reader) entry(of *Shape, key string, raw any, target reflect.Value) {
 	r.Enter(key)
 	defer r.Leave()
@@ -190,7 +190,7 @@ func (r *Reader) entry(of *Shape, key string, raw any, target reflect.Value) {
 	}
 }
 
-// element walks a value of a map or an item of a list. There null is a value where any JSON may stand.
+// element walks a value of a map or an item of a list. Where any JSON is allowed, null is a value.
 func (r *Reader) element(s *Shape, raw any, target reflect.Value) {
 	if raw == nil && s.form == anything {
 		r.store(nil, target)
@@ -199,7 +199,7 @@ func (r *Reader) element(s *Shape, raw any, target reflect.Value) {
 	r.Walk(s, raw, target)
 }
 
-// readable says whether something of a value could be read: a value that is wrong in parts lacks those.
+// readable reports whether any part of a value was read. An object or list with malformed parts only lacks those parts.
 func (s *Shape) readable(raw any, sound bool) bool {
 	switch raw.(type) {
 	case map[string]any:
@@ -210,8 +210,8 @@ func (s *Shape) readable(raw any, sound bool) bool {
 	return sound
 }
 
-// itemsAtOnce is for how many items of a list there is space at first. It doubles, until so many items are wrong that no further one is
-// reported: a short text that is no item may stand for a struct that is a hundred times as large.
+// itemsAtOnce is the initial capacity for the items of a list. It doubles until further malformed items would not be reported: a
+// short malformed item may stand for a struct that is a hundred times as large.
 const itemsAtOnce = 64
 
 func (r *Reader) list(s *Shape, raw []any, target reflect.Value) {
@@ -255,8 +255,7 @@ func (r *Reader) list(s *Shape, raw []any, target reflect.Value) {
 	}
 }
 
-// array decodes into an array of Go. Items that are missing are zero, as encoding/json has them; size reports those for which there is
-// no place.
+// array decodes into a Go array. Missing items are zero, as in encoding/json. size reports surplus items.
 func (r *Reader) array(s *Shape, raw []any, target reflect.Value) {
 	for i, value := range raw {
 		var item reflect.Value
@@ -277,7 +276,7 @@ func (r *Reader) array(s *Shape, raw []any, target reflect.Value) {
 
 // listLeniently leaves out the items of which nothing can be read.
 func (r *Reader) listLeniently(s *Shape, raw []any, target reflect.Value) {
-	items := reflect.MakeSlice(target.Type(), 0, 0) // what is kept decides how much memory stays in use, not what was read
+	items := reflect.MakeSlice(target.Type(), 0, 0) // memory grows with the kept items, not with the items read
 	for _, value := range raw {
 		item := reflect.New(target.Type().Elem()).Elem()
 		before := r.problems.count
@@ -293,10 +292,10 @@ func (r *Reader) listLeniently(s *Shape, raw []any, target reflect.Value) {
 	target.Set(items)
 }
 
-// opaque checks what no shape describes but what is copied all the same: it must be JSON, and not too deep.
+// opaque checks a value that no shape describes but that is copied nevertheless: it must be JSON, and not too deep.
 func (r *Reader) opaque(raw any, depth int) {
 	if r.opaques++; r.opaques > valueLimit {
-		r.problems.count++ // reported of the whole
+		r.problems.count++ // reported once for the whole object
 		return
 	}
 	switch v := raw.(type) {
@@ -326,12 +325,12 @@ func (r *Reader) opaque(raw any, depth int) {
 	}
 }
 
-// tooDeep tells of the field that is so many levels above, which no shape describes, not of each place in it.
+// tooDeep reports the field that many levels above, which no shape describes, instead of each place in it.
 func (r *Reader) tooDeep(depth int) bool {
 	if depth < MaxDepth {
 		return false
 	}
-	r.opaques += 100 // it costs as much to tell
+	r.opaques += 100 // a message costs as much
 	r.problems.add(r.at[:len(r.at)-depth], schema.TooLarge, "more than 64 levels", "be nested less deeply", "")
 	return true
 }

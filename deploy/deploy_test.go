@@ -24,7 +24,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// document is one manifest: where it stands and what it says.
+// document is one manifest: its file and its content.
 type document struct {
 	file string
 	raw  []byte
@@ -72,7 +72,7 @@ func split(t *testing.T, file string, raw []byte) []document {
 			t.Fatalf("split %s: %v", file, err)
 		}
 		d := document{file: file, raw: part}
-		// The schema of a CRD is long, and says nothing of its name.
+		// The schema of a CRD is long, and does not contain its name.
 		head, _, _ := bytes.Cut(part, []byte("\nspec:"))
 		if err := yaml.Unmarshal(head, &d.head); err != nil {
 			t.Fatalf("parse %s: %v", file, err)
@@ -83,7 +83,7 @@ func split(t *testing.T, file string, raw []byte) []document {
 	}
 }
 
-// into parses a document as one type; a field that the type does not know fails the test.
+// into parses a document as one type; a field that the type does not have fails the test.
 func into[T any](t *testing.T, all []document, id string) T {
 	t.Helper()
 	var value T
@@ -99,7 +99,7 @@ func into[T any](t *testing.T, all []document, id string) T {
 	return value
 }
 
-// Everything that is installed, by name. What is not on this list is not installed.
+// wanted returns the names of everything that is installed. What is not on this list is not installed.
 func wanted() []string {
 	ids := []string{
 		"Namespace/kubeflow",
@@ -138,7 +138,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Every kind has a CRD that speaks of it by the names that the program uses.
+// TestCRDs: every kind has a CRD, with the names that the program uses.
 func TestCRDs(t *testing.T) {
 	all := documents(t)
 	for _, kind := range kinds.All() {
@@ -162,7 +162,7 @@ func deployment(t *testing.T, all []document) (appsv1.Deployment, corev1.Contain
 	return d, d.Spec.Template.Spec.Containers[0]
 }
 
-// The labels are the selector of the Deployment that may be there already: a selector cannot be changed.
+// TestDeploymentTakesOver: the labels are the selector of a Deployment that may already exist: a selector cannot be changed.
 func TestDeploymentTakesOver(t *testing.T) {
 	all := documents(t)
 	d, container := deployment(t, all)
@@ -182,7 +182,7 @@ func TestDeploymentTakesOver(t *testing.T) {
 	}
 }
 
-// What the "restricted" Pod Security level asks for, and a read-only file system.
+// TestRestricted: the pod meets the "restricted" Pod Security level, and has a read-only file system.
 func TestRestricted(t *testing.T) {
 	d, container := deployment(t, documents(t))
 	pod := d.Spec.Template.Spec
@@ -247,7 +247,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A directory that kubectl apply -f reads holds nothing that is not an object of the cluster.
+// TestDirectoriesApplyPlainly: a directory that kubectl apply -f reads contains only objects of the cluster.
 func TestDirectoriesApplyPlainly(t *testing.T) {
 	for _, dir := range []string{"crd", "rbac", "controller"} {
 		entries, err := os.ReadDir(dir)
@@ -265,7 +265,7 @@ func TestDirectoriesApplyPlainly(t *testing.T) {
 	}
 }
 
-// Kustomize installs what is embedded, no more and no less.
+// TestKustomize: kustomize installs exactly what is embedded.
 func TestKustomize(t *testing.T) {
 	rendered := kustomize(t, ".")
 	if diff := cmp.Diff(wanted(), ids(rendered)); diff != "" {
@@ -276,7 +276,7 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// The level of the log is a key of a ConfigMap that need not exist.
+// TestLogLevelIsMounted: the log level is a key of a ConfigMap that need not exist.
 func TestLogLevelIsMounted(t *testing.T) {
 	d, container := deployment(t, documents(t))
 	volumes := d.Spec.Template.Spec.Volumes
@@ -291,8 +291,8 @@ func TestLogLevelIsMounted(t *testing.T) {
 	}
 }
 
-// The component adds the flag, the scheme for Prometheus, the two questions that the operator asks, and a role for scrapers that
-// nothing binds.
+// TestMetricsSecure: the component adds the flag, the scheme for Prometheus, the permission for the two reviews that the operator
+// creates, and a role for scrapers that nothing binds.
 func TestMetricsSecure(t *testing.T) {
 	all := kustomize(t, overlay(t, checkout(t), "resources: [$]\ncomponents: [$/metrics-secure]\n"))
 	want := append(wanted(), "ClusterRole/training-operator-metrics-auth", "ClusterRole/training-operator-metrics-reader", "ClusterRoleBinding/training-operator-metrics-auth")

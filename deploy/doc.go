@@ -7,10 +7,10 @@
 //	chart/       the same objects as a Helm chart; chartfiles writes what in it follows from the others
 //	monitoring/  alerts and dashboards; generated, see its doc.go
 //
-// Three ways lead to a cluster, and all use the same files: kubectl apply -k deploy installs
-// everything, kubectl apply -f deploy/crd the kinds alone, helm install what its values say. The program
-// carries the files in itself: stoic up installs them into its control plane, stoic explain reads the CRDs.
+// There are three ways to install, and all use the same files. kubectl apply -k deploy installs everything, kubectl apply -f deploy/crd
+// only the kinds, helm install what its values say. The files are embedded in the program: stoic up installs them into its control plane,
+// stoic explain reads the CRDs.
 //
-// The names (namespace kubeflow; Deployment, Service and ServiceAccount training-operator) are those of
-// the operator that this one replaces, so that an apply over it takes over.
+// The names (namespace kubeflow; Deployment, Service and ServiceAccount training-operator) are those of the operator that this one
+// replaces, so that an apply over it takes over its objects.
 package deploy

@@ -19,7 +19,7 @@ const (
 	mostOfLine     = 240 // in the golden file
 )
 
-// installations of the example operators are folders of kustomizations, which stand on their own.
+// installations returns the folders of kustomizations that install the example operators by themselves.
 func installations(t *testing.T) (dirs []string) {
 	t.Helper()
 	for _, pattern := range []string{"/*/deploy", "/*/deploy/together", "/*/deploy/apart"} {
@@ -32,7 +32,7 @@ func installations(t *testing.T) (dirs []string) {
 	return dirs
 }
 
-// outline names the objects, and says what containers run.
+// outline lists the objects, and what containers run.
 func outline(t *testing.T, all []document) string {
 	t.Helper()
 	var out strings.Builder
@@ -48,8 +48,8 @@ func outline(t *testing.T, all []document) string {
 	return out.String()
 }
 
-// TestExamplesAreInstalled: what kubectl apply -k installs of the example operators is what the golden file says, and so is what a
-// component changes.
+// TestExamplesAreInstalled: what kubectl apply -k installs of the example operators matches the golden file, and so does what a component
+// changes.
 func TestExamplesAreInstalled(t *testing.T) {
 	const file = "testdata/examples.txtar"
 	archive, err := txtar.ParseFile(file)

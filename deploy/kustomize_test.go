@@ -24,8 +24,21 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// kustomize renders a folder. The test is skipped where there is no kubectl.
+// kustomize renders a folder. It skips the test if there is no kubectl.
 func kustomize(t *testing.T, dir string) []document {
+	t.Helper()
+	out, stderr, err := render(t, dir)
+	if err != nil {
+		t.Fatalf("kubectl kustomize %s: %v\n%s", dir, err, stderr)
+	}
+	if len(stderr) > 0 {
+		t.Errorf("kubectl kustomize %s warns: %s", dir, stderr)
+	}
+	return split(t, "kubectl kustomize "+dir, out)
+}
+
+// render runs kubectl kustomize, and returns what it prints and warns.
+func render(t *testing.T, dir string) (out, stderr []byte, err error) {
 	t.Helper()
 	kubectl, err := exec.LookPath("kubectl")
 	if err != nil {
@@ -35,20 +48,14 @@ func kustomize(t *testing.T, dir string) []document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var stderr bytes.Buffer
+	var warnings bytes.Buffer
 	command := exec.Command(kubectl, "kustomize", dir)
-	command.Stderr = &stderr
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("kubectl kustomize %s: %v\n%s", dir, err, stderr.Bytes())
-	}
-	if stderr.Len() > 0 {
-		t.Errorf("kubectl kustomize %s warns: %s", dir, stderr.Bytes())
-	}
-	return split(t, "kubectl kustomize "+dir, out)
+	command.Stderr = &warnings
+	out, err = command.Output()
+	return out, warnings.Bytes(), err
 }
 
-// objects are the rendered documents by id.
+// objects returns the rendered documents by id.
 func objects(t *testing.T, all []document) map[string]any {
 	t.Helper()
 	found := map[string]any{}
@@ -65,8 +72,8 @@ func objects(t *testing.T, all []document) map[string]any {
 	return found
 }
 
-// checkout is a copy of the folders that kustomize reads, in which the CRDs have no schemas: with them each rendering takes some
-// seconds. TestKustomize renders them whole.
+// checkout returns a copy of the folders that kustomize reads. Its CRDs have no schemas: with them each rendering takes some seconds.
+// TestKustomize renders the complete CRDs.
 func checkout(t *testing.T) (root string) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -99,7 +106,7 @@ func checkout(t *testing.T) (root string) {
 	return root
 }
 
-// changes says in lines what makes one set of objects of another: whole objects that are removed or added, and single values.
+// changes lists the differences between two sets of objects: objects that are removed or added, and single values.
 func changes(t *testing.T, from, to map[string]any) string {
 	t.Helper()
 	var out strings.Builder
@@ -163,8 +170,8 @@ func at(list []any, i int) any {
 	return nil
 }
 
-// TestOverlays: an overlay differs from kubectl apply -k deploy in what the golden file says, and in nothing else. Each folder of
-// overlays has a section there, and one shows that components go together.
+// TestOverlays: the golden file lists all differences of an overlay from kubectl apply -k deploy. It has a section for each folder of
+// overlays, and one that combines components.
 func TestOverlays(t *testing.T) {
 	root := checkout(t)
 	base := objects(t, kustomize(t, root+"/deploy"))
@@ -182,11 +189,11 @@ func TestOverlays(t *testing.T) {
 		t.Fatalf("overlays: %v, %v", dirs, err)
 	}
 	written := &txtar.Archive{Comment: archive.Comment}
-	for _, name := range append(dirs, "overlays/ha with components/pod-monitor", "overlays/cert-manager with components/service-monitor-secure") {
+	for _, name := range append(dirs, "overlays/ha with components/pod-monitor", "overlays/cert-manager with components/service-monitor and components/service-monitor-secure") {
 		from, with, more := strings.Cut(name, " with ")
 		dir := filepath.Join(root, "deploy", from)
 		if more {
-			dir = overlay(t, root, "resources: [$/"+from+"]\ncomponents: [$/"+with+"]\n")
+			dir = overlay(t, root, "resources: [$/"+from+"]\ncomponents: [$/"+strings.ReplaceAll(with, " and ", ", $/")+"]\n")
 		}
 		got := changes(t, base, objects(t, kustomize(t, dir)))
 		if diff := cmp.Diff(want[name], got); diff != "" && !*update {
@@ -204,7 +211,7 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// TestMonitoringIsAdded: the overlay is what kubectl apply -k deploy and deploy/monitoring install.
+// TestMonitoringIsAdded: the overlay installs what kubectl apply -k deploy and deploy/monitoring install.
 func TestMonitoringIsAdded(t *testing.T) {
 	root := checkout(t)
 	want := objects(t, kustomize(t, root+"/deploy"))
@@ -221,13 +228,13 @@ func TestMonitoringIsAdded(t *testing.T) {
 	}
 }
 
-// overlay writes a kustomization beside a checkout; $ in its text stands for the folder deploy there.
+// overlay writes a kustomization beside a checkout; $ in its text means the folder deploy there.
 func overlay(t *testing.T, root, text string) (dir string) {
 	t.Helper()
 	return operator.Overlay(t, filepath.Join(root, "deploy"), text)
 }
 
-// TestPathsOfTrainingOperator: the paths that its users know render the overlays of the same name.
+// TestPathsOfTrainingOperator: the paths that users of training-operator know render the overlays of the same name.
 func TestPathsOfTrainingOperator(t *testing.T) {
 	root := checkout(t)
 	for _, name := range []string{"standalone", "kubeflow"} {
@@ -238,7 +245,7 @@ func TestPathsOfTrainingOperator(t *testing.T) {
 	}
 }
 
-// TestOverlayOfAnOverlay: the namespace and the image are replaced everywhere, whichever overlay is built upon.
+// TestOverlayOfAnOverlay: the namespace and the image are replaced everywhere, whichever overlay is the base.
 func TestOverlayOfAnOverlay(t *testing.T) {
 	dirs, err := filepath.Glob("overlays/*")
 	if err != nil || len(dirs) == 0 {
@@ -252,7 +259,7 @@ func TestOverlayOfAnOverlay(t *testing.T) {
 		}
 		for _, d := range all {
 			text := string(d.raw)
-			// The group kubeflow.org and the names of roles hold the word, too; a certificate's names are the overlay's to patch.
+			// The group kubeflow.org and the names of roles contain the word, too; overlays patch the names in a certificate.
 			if d.head.Kind != "Certificate" && (strings.Contains(text, "namespace: kubeflow") || strings.Contains(text, "name: kubeflow\n")) {
 				t.Errorf("%s: %s still speaks of the namespace kubeflow:\n%s", dir, d.id(), text)
 			}
@@ -263,7 +270,7 @@ func TestOverlayOfAnOverlay(t *testing.T) {
 	}
 }
 
-// relocated are documents of another namespace, as if they were of kubeflow.
+// relocated returns documents of another namespace as if they were of kubeflow.
 func relocated(all []document) []document {
 	all = slices.Clone(all)
 	for i := range all {
@@ -274,8 +281,8 @@ func relocated(all []document) []document {
 	return all
 }
 
-// TestNamespacedHasNoClusterRole: nothing that the operator is bound to reaches beyond its namespace, and within it the rules are
-// those of the ClusterRoles, but for priority classes, which are in no namespace. With MPIJobs of v2beta1 it is the same.
+// TestNamespacedHasNoClusterRole: no role bound to the operator reaches beyond its namespace. Within it the rules are those of the
+// ClusterRoles, except for priority classes, which have no namespace. The same holds with MPIJobs of v2beta1.
 func TestNamespacedHasNoClusterRole(t *testing.T) {
 	root := checkout(t)
 	base := append(documents(t), kustomize(t, root+"/deploy/mpijob-v2beta1")...)
@@ -284,7 +291,7 @@ func TestNamespacedHasNoClusterRole(t *testing.T) {
 		base, "training-operator", "training-operator-mpijob", "training-operator-mpijob-v2beta1")
 }
 
-// namespaced: all binds the operator to Roles alone, and those of these names have the rules that base has.
+// namespaced checks that all binds the operator only to Roles, and that those of these names have the rules that base has.
 func namespaced(t *testing.T, all, base []document, names ...string) {
 	t.Helper()
 	for _, d := range all {
@@ -305,7 +312,42 @@ func namespaced(t *testing.T, all, base []document, names ...string) {
 	}
 }
 
-// TestFoldersListTheirFiles: a file that is added to a folder is installed by its kustomization.
+// TestNamespacedIsRemovedAlone: kubectl delete -k deletes what an overlay installs. Of an operator for one namespace that is nothing that
+// other operators and their jobs need: no CRD, no role for users, no namespace.
+func TestNamespacedIsRemovedAlone(t *testing.T) {
+	root := checkout(t)
+	for what, dir := range map[string]string{
+		"the overlay":      root + "/deploy/overlays/namespaced",
+		"an overlay of it": overlay(t, root, "namespace: team-a\nresources: [$/overlays/namespaced]\ncomponents: [$/components/high-availability, $/components/service-monitor]\n"),
+	} {
+		for _, d := range kustomize(t, dir) {
+			if d.head.Namespace == "" {
+				t.Errorf("%s installs %s, which is in no namespace", what, d.id())
+			}
+		}
+	}
+}
+
+// TestOperatorAlone: with the component an overlay has all that it had, but for CRDs, the namespace and the roles for users.
+func TestOperatorAlone(t *testing.T) {
+	dirs, err := filepath.Glob("overlays/*")
+	if err != nil || len(dirs) == 0 {
+		t.Fatal(dirs, err)
+	}
+	root := checkout(t)
+	for _, dir := range append(dirs, ".", "mpijob-v2beta1") {
+		want, got := objects(t, kustomize(t, filepath.Join(root, "deploy", dir))),
+			objects(t, kustomize(t, overlay(t, root, "resources: [$/"+dir+"]\ncomponents: [$/components/operator-alone]\n")))
+		maps.DeleteFunc(want, func(id string, _ any) bool {
+			return strings.HasPrefix(id, "CustomResourceDefinition/") || strings.HasPrefix(id, "Namespace/") || strings.HasPrefix(id, "ClusterRole/kubeflow-training-")
+		})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-without what is shared +with the component):\n%s", dir, diff)
+		}
+	}
+}
+
+// TestFoldersListTheirFiles: the kustomization of a folder installs every file in it.
 func TestFoldersListTheirFiles(t *testing.T) {
 	for _, dir := range []string{"crd", "rbac", "controller"} {
 		text, err := os.ReadFile(filepath.Join(dir, "Kustomization"))

@@ -1,6 +1,8 @@
 package deploy
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -22,8 +24,8 @@ func resources(subresource string) []string {
 	return all
 }
 
-// The operator's permissions, word for word. Nothing else is granted: no wildcard, no secret, no update
-// of a spec, no webhook configuration, no CRD.
+// TestLeastPrivilege: the operator's permissions, word for word. Nothing else is granted: no wildcard, no secret, no update of a spec, no
+// webhook configuration, no CRD.
 func TestLeastPrivilege(t *testing.T) {
 	all := documents(t)
 	group := []string{"kubeflow.org"}
@@ -53,7 +55,8 @@ func TestLeastPrivilege(t *testing.T) {
 		t.Errorf("permissions for MPIJobs (-wanted +found):\n%s", diff)
 	}
 	want = []rbacv1.PolicyRule{
-		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{lease(t)}, Verbs: []string{"get", "update"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
 	}
 	role := into[rbacv1.Role](t, all, "kubeflow/Role/training-operator-leader-election")
 	if diff := cmp.Diff(want, role.Rules); diff != "" {
@@ -61,8 +64,22 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 }
 
-// No role at all, also none for users, has a wildcard or reaches a secret or a role; but that of MPIJobs, whose launchers
-// get Roles, reaches what these hold, and may neither escalate nor bind.
+// lease is the default of --leader-election-id, as the reference of the flags has it.
+func lease(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/reference/flags.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("(?m)^\\| `--leader-election-id` string \\| `([-a-z0-9.]+)`").FindSubmatch(text)
+	if row == nil {
+		t.Fatal("docs/reference/flags.md has no default of --leader-election-id")
+	}
+	return string(row[1])
+}
+
+// TestNoRoleIsWide: no role, including those for users, has a wildcard or grants access to a secret or a role. The role for MPIJobs is
+// the exception: launchers get Roles, so it grants what these hold, but neither escalate nor bind.
 func TestNoRoleIsWide(t *testing.T) {
 	forbidden := []string{"*", "secrets", "roles", "clusterroles", "rolebindings", "clusterrolebindings",
 		"serviceaccounts", "pods/exec", "impersonate", "escalate", "bind"}
@@ -103,7 +120,7 @@ func TestBindings(t *testing.T) {
 	}
 }
 
-// The administrators' role has no rules of its own: the API server fills it from the editors' role.
+// TestUserRolesAggregate: the administrators' role has no rules of its own: the API server fills it from the editors' role.
 func TestUserRolesAggregate(t *testing.T) {
 	all := documents(t)
 	admin := into[rbacv1.ClusterRole](t, all, "ClusterRole/kubeflow-training-admin")
@@ -137,7 +154,7 @@ func TestUserRolesAggregate(t *testing.T) {
 	}
 }
 
-// Whoever may edit jobs may scale those that can be scaled: kubectl scale writes nothing but the subresource.
+// TestEditorsScale: who may edit jobs may scale those that have a scale subresource: kubectl scale writes only that subresource.
 func TestEditorsScale(t *testing.T) {
 	all := documents(t)
 	var scalable []string

@@ -18,7 +18,7 @@ func TestVersions(t *testing.T) {
 		served.Version(t, "mpijob-v2beta1/mpijobs.yaml"))
 }
 
-// TestVersionsComponent: an overlay with the component renders, and what the parts say of each other holds.
+// TestVersionsComponent: an overlay with the component renders, and the references between its parts are correct.
 func TestVersionsComponent(t *testing.T) {
 	overlay, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -16,7 +16,7 @@ func owner(cluster bool) *Head {
 	return h
 }
 
-// A child is bound by an owner reference where that reaches, and by an annotation elsewhere.
+// A child is bound by an owner reference where one is allowed, and by an annotation elsewhere.
 func TestChildMeta(t *testing.T) {
 	yes := true
 	for name, test := range map[string]struct {
@@ -60,7 +60,7 @@ func TestChildWrites(t *testing.T) {
 	}
 }
 
-// An operator's conditions take the place of all that is there: what somebody else has put there may be refused.
+// An operator's conditions replace all existing ones: the API server may refuse one that another client has set.
 func TestConditions(t *testing.T) {
 	early, late := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	old := []metav1.Condition{{Type: "Other"}, {Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(early)}}
@@ -95,7 +95,7 @@ func TestRejectedSince(t *testing.T) {
 	}
 }
 
-// TestAdoptAndRelease: the owner is added to the other owners, or taken away from them, and nothing else is changed.
+// TestAdoptAndRelease: the owner is added to the other owners, or removed from them, and nothing else changes.
 func TestAdoptAndRelease(t *testing.T) {
 	head := &Head{Resource: Resource{Group: "g", Version: "v1", Kind: "K"}}
 	head.Meta.Name, head.Meta.UID = "k", "mine"
@@ -122,7 +122,7 @@ func TestAdoptAndRelease(t *testing.T) {
 	}
 }
 
-// TestStaying: children that are being deleted are left out, and those of other resources.
+// TestStaying: children that are being deleted and children of other resources are left out.
 func TestStaying(t *testing.T) {
 	o := Observed{Children: []Children{{Resource: Jobs(), Items: []Child{{Name: "a"}, {Name: "b", Deleting: true}}}, {Resource: Pods(), Items: []Child{{Name: "c"}}}}}
 	if got := o.Staying(Jobs()); len(got) != 1 || got["a"].Name != "a" {
@@ -133,7 +133,7 @@ func TestStaying(t *testing.T) {
 	}
 }
 
-// TestRefusalOf: only what is asked for now, by resource, namespace and name.
+// TestRefusalOf: only refusals of the given objects count, by resource, namespace and name.
 func TestRefusalOf(t *testing.T) {
 	o := Observed{Refused: []Refusal{{Resource: Jobs(), Namespace: "ns", Name: "a", Cause: CauseQuota}, {Resource: Jobs(), Namespace: "ns", Name: "b", Cause: CauseNameTaken}}}
 	for name, test := range map[string]struct {
@@ -155,7 +155,7 @@ func TestRefusalOf(t *testing.T) {
 	}
 }
 
-// TestNewChild: a child has the identity that its object says.
+// TestNewChild: the body names the same child as the fields of the Object.
 func TestNewChild(t *testing.T) {
 	head := &Head{Resource: Resource{Group: "test.example.com", Version: "v1", Kind: "FooBar"}}
 	head.Meta.Namespace, head.Meta.Name, head.Meta.UID = "team", "web", "u"
@@ -177,7 +177,7 @@ func TestDeleteChild(t *testing.T) {
 	}
 }
 
-// TestDeletions: one holds whatever has become of the child, the other only if nobody has changed it.
+// TestDeletions: one needs only the UID of the child, the other its resourceVersion, too.
 func TestDeletions(t *testing.T) {
 	c := Child{Namespace: "ns", Name: "c", UID: "u", ResourceVersion: "7"}
 	want := Deletion{Resource: ConfigMaps(), Namespace: "ns", Name: "c", UID: "u"}

@@ -22,7 +22,7 @@ func ExampleResource() {
 	// Output: test.example.com/v1 v1
 }
 
-// Whatever is wrong with an object is said in this form.
+// Every problem of an object is reported in this form.
 func ExampleProblem() {
 	fmt.Println(schema.Problem{Code: schema.TypeMismatch, Path: "spec.replicas", Found: `string "4"`, Want: "be an integer", Hint: "remove the quotes"})
 	fmt.Println(schema.Problem{Code: schema.UnknownField, Path: "spec.replica", Hint: schema.DidYouMean("replica", []string{"replicas"}, "")})
@@ -39,7 +39,7 @@ func ExampleCode() {
 	// Choose a number within the bounds that the message names.
 }
 
-// A head is there for malformed objects, too.
+// Malformed objects have a head, too.
 func ExampleHead() {
 	fmt.Println(web.Key(), web.Reaches("team-a"), web.Reaches("team-b"))
 	// Output: team-a/web true false
@@ -50,7 +50,7 @@ func rejected() schema.Observed {
 		{Code: schema.MissingField, Path: "spec.target", Want: "be set"}}}}
 }
 
-// A decision looks at a rejection as at any other observation. Its text for the condition says what follows and what to do.
+// A decision handles a rejection like any other observation. The condition's message says what follows and what to do.
 func ExampleRejection() {
 	o := rejected()
 	fmt.Println(schema.Summarize(o.Rejection.Problems, o.Rejection.More, "nothing was created", "Edit the FooBar to retry."))
@@ -65,7 +65,7 @@ func ExampleRejectionEvents() {
 	// Output: Warning FooBarFailedValidation spec.target spec.target: must be set
 }
 
-// What has not changed keeps its transition time, so that no write follows.
+// A condition that has not changed keeps its transition time, so that no write follows.
 func ExampleConditions() {
 	ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Exists"}
 	first := schema.Conditions(nil, 1, noon, ready)
@@ -80,7 +80,7 @@ func ExampleObserved() {
 	// Output: 1 0002 <nil>
 }
 
-// That a resource cannot be seen is another thing than that there is nothing.
+// A resource that cannot be seen is not the same as one without objects.
 func ExampleChildren() {
 	o := schema.Observed{Children: []schema.Children{{Resource: schema.Jobs(), Unknown: true, Why: "the API server does not serve it", Absent: true}}}
 	for _, c := range o.Children {
@@ -91,7 +91,7 @@ func ExampleChildren() {
 	// Output: Job: the API server does not serve it
 }
 
-// What is planned for a child holds only for the very object that was seen.
+// The UID and resourceVersion that were seen are preconditions of what is planned for a child.
 func ExampleChild() {
 	c := &schema.Child{Namespace: "team-a", Name: "web", UID: "0002", ResourceVersion: "7"}
 	fmt.Println(string(c.Patch(schema.ConfigMaps(), map[string]any{"data": map[string]string{"a": "b"}}).Body))
@@ -108,7 +108,7 @@ func ExamplePatch() {
 	// Output: status {"metadata":{"resourceVersion":"9","uid":"0003"},"status":{"phase":"Done"}}
 }
 
-// Where the decision rests on the content of the object, and not only on its being there, the version is a condition, too.
+// Where the decision depends on the content of the object, resourceVersion is a precondition, too.
 func ExampleDeletion() {
 	c := schema.Child{Namespace: "team-a", Name: "web", UID: "0002", ResourceVersion: "7"}
 	d := c.Deletion(schema.ConfigMaps())
@@ -134,7 +134,7 @@ func ExamplePlan() {
 	// Output: Create {"observedGeneration":2} 1 1m0s
 }
 
-// What must be on record before something is deleted, and has no place in a status, is an annotation of the object.
+// What must be on record before a deletion, and has no place in a status, is an annotation of the object.
 func ExampleAnnotate() {
 	plan := schema.Plan{Rule: "Restart", Annotate: &schema.Annotate{Values: map[string]string{"test.example.com/restarts": "3"}},
 		Delete: []schema.Deletion{{Resource: schema.Pods(), Namespace: "team-a", Name: "web-0", UID: types.UID("0004")}}}
@@ -142,7 +142,7 @@ func ExampleAnnotate() {
 	// Output: map[test.example.com/restarts:3] web-0
 }
 
-// Of two events with the same reason, occasion and key one is sent.
+// Only one of two events with the same reason, occasion and key is sent.
 func ExampleEvent() {
 	e := schema.Event{Type: "Normal", Reason: "Moved", Message: "3 of 5 parts are moved", Occasion: "generation 2", Key: "moving", Settle: time.Second, Since: noon}
 	fmt.Println(e.Reason, e.Message)
@@ -158,7 +158,7 @@ func ExampleRefusal() {
 	// Output: ConfigMap web QuotaExceeded exceeded quota
 }
 
-// What a plan counts is counted once that is written which it stands for.
+// A count of a plan is counted after the write that it names.
 func ExampleCount() {
 	c := schema.Count{Counter: "foobars_moved", After: schema.AfterStatus, Took: 3 * time.Second}
 	fmt.Println(c.Counter, c.Took)
@@ -180,7 +180,7 @@ func ExampleCandidate() {
 	// {"metadata":{"ownerReferences":[{"apiVersion":"apps.example.com/v1","kind":"Web","name":"shop","uid":"0001","controller":true,"blockOwnerDeletion":true}],"resourceVersion":"7","uid":"0002"}}
 }
 
-// A pod of a template, and what a decision asks of it when it runs.
+// A pod made from a template, and what a decision needs to know of it when it runs.
 func ExamplePod() {
 	owner := &schema.Head{Resource: schema.Resource{Group: "apps.example.com", Version: "v1", Plural: "webs", Kind: "Web"}}
 	owner.Meta.Namespace, owner.Meta.Name, owner.Meta.UID = "team-a", "shop", "0001"
@@ -193,7 +193,7 @@ func ExamplePod() {
 	// true shop
 }
 
-// The labels of a cached object: selectors match them.
+// The labels of a cached object. Selectors match them.
 func ExampleLabels() {
 	l := schema.LabelsOf(map[string]string{"tier": "front", "app": "shop"})
 	fmt.Println(l, l.Get("app"), l.Has("release"))

@@ -13,7 +13,7 @@ type Label struct {
 	Value string
 }
 
-// Name of the label; "" of the zero value.
+// Name returns the name of the label; "" for the zero value.
 func (l Label) Name() string {
 	if l.name == (unique.Handle[string]{}) {
 		return ""
@@ -21,11 +21,11 @@ func (l Label) Name() string {
 	return l.name.Value()
 }
 
-// Labels are the labels of a cached object, in order of their names. They are not changed. Selectors match them as they match
-// labels.Set. A map of one to eight labels takes 336 bytes; Labels take 24 bytes for each label, and the value.
+// Labels are the labels of a cached object, sorted by name. They are never changed. Selectors match them as they match labels.Set.
+// A map of one to eight labels takes 336 bytes; Labels take 24 bytes per label plus the value.
 type Labels []Label
 
-// LabelsOf copies a map; nil if it is empty.
+// LabelsOf copies a map. It returns nil for an empty one.
 func LabelsOf(set map[string]string) Labels {
 	if len(set) == 0 {
 		return nil
@@ -53,16 +53,16 @@ func (l Labels) Get(name string) string {
 	return value
 }
 
-// Has says whether there is a label of that name.
+// Has reports whether there is a label of that name.
 func (l Labels) Has(name string) bool {
 	_, exists := l.Lookup(name)
 	return exists
 }
 
-// Equal says whether both are the same labels; cmp.Diff asks it.
+// Equal reports whether both hold the same labels. cmp.Diff uses it.
 func (l Labels) Equal(other Labels) bool { return slices.Equal(l, other) }
 
-// String is the form of kubectl: app=web,tier=front.
+// String returns the labels in the form of kubectl: app=web,tier=front.
 func (l Labels) String() string {
 	all := make([]string, 0, len(l))
 	for _, label := range l {

@@ -10,7 +10,7 @@ import (
 
 var _ labels.Labels = Labels{}
 
-// TestLabels: they say what the map says, and any selector matches both or neither.
+// TestLabels: Labels hold what the map holds, and any selector matches both or neither.
 func TestLabels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name, value := rapid.SampledFrom([]string{"app", "tier", "x.org/a", ""}), rapid.SampledFrom([]string{"", "a", "b"})

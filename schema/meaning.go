@@ -1,10 +1,9 @@
 package schema
 
-// Meaning is one sentence that says what a code means, and Remedy one that says what to do about it. Both are empty
-// for a code that is not on the list of Codes.
+// Meaning returns one sentence that says what a code means. It is empty for a code that is not in Codes.
 func (c Code) Meaning() string { return c.explain().meaning }
 
-// Remedy: see Meaning.
+// Remedy returns one sentence that says what to do about a code. It is empty for a code that is not in Codes.
 func (c Code) Remedy() string { return c.explain().remedy }
 
 // Severity says in one sentence what a problem of this code does to the job.
@@ -15,7 +14,7 @@ func (c Code) Severity() string {
 	case Conflict:
 		return "Error: the job is rejected. Only a restart policy in a pod template and a gang larger than the job are warnings."
 	case DuplicateName:
-		return "Error: the job is rejected. Only a key that stands twice in the text, which no cluster sees, is a warning."
+		return "Error: the job is rejected. Only a key that is in the text twice, which no cluster sees, is a warning."
 	case InvalidValue:
 		return "Error: the job is rejected. Only what a plug-in or another version of Kubernetes may know, and what is odd about the text, which no cluster sees, are warnings."
 	case Immutable:
@@ -38,7 +37,7 @@ func (c Code) explain() explanation {
 		return explanation{"A field is not part of the API. This is a warning: the field has no effect and the job runs.",
 			"Use the name that the message suggests, or remove the field."}
 	case MisplacedField:
-		return explanation{"A field exists, but not where it stands, or something else decides in its place. This is a warning: the job runs, and the field has no effect unless the message says that it is used.",
+		return explanation{"A field exists, but not at this place, or another field decides instead. This is a warning: the job runs, and the field has no effect unless the message says that it is used.",
 			"Move it to the place that the message names, or remove it."}
 	case MissingField:
 		return explanation{"A field that must be set is absent or empty.",

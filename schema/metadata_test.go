@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMetadataOfChildren: what a plan says of the metadata of a child is added to what makes it the owner's, and what makes a patch
-// conditional.
+// TestMetadataOfChildren: the metadata of a plan is added to owner references and labels of a child, and to the preconditions of a
+// patch.
 func TestMetadataOfChildren(t *testing.T) {
 	owner := &Head{Resource: Resource{Group: "g", Version: "v1", Kind: "Foo", Plural: "foos"}}
 	owner.Meta.Name, owner.Meta.Namespace, owner.Meta.UID = "a", "ns", "u"

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// KnownLimit is how many names a word is compared with: more than any object of the API has fields.
+	// KnownLimit bounds the names that a word is compared with. No object of the API has more fields.
 	KnownLimit = 200
 	wordLimit  = 60 // bytes of a word that may be a slip for a name
 )
 
-// DidYouMean is the hint to write the one known word that word was probably meant to be, or else the other hint.
+// DidYouMean returns the hint to write the one known name that word probably stands for, or otherwise if there is no such name.
 func DidYouMean(word string, known []string, otherwise string) string {
 	if meant, ok := Nearest(word, known); ok {
 		return `did you mean "` + meant + `"?`
@@ -20,9 +20,9 @@ func DidYouMean(word string, known []string, otherwise string) string {
 	return otherwise
 }
 
-// Nearest is the one known word that word was probably meant to be: at most two letters off, fewer in short
-// words, regardless of case; none if two are equally near. Words of three letters have the first in common, as tpu is
-// no slip for cpu. It does not search lists of which no one has the names in mind.
+// Nearest returns the one known name that word probably stands for. Case does not count. At most two letters differ, fewer in short
+// words. It finds none if two names are equally near. Words of up to three letters must share the first letter: tpu is no slip for
+// cpu. It does not search more than KnownLimit names, because no one has that many in mind.
 func Nearest(word string, known []string) (string, bool) {
 	if word == "" || len(word) > wordLimit || len(known) > KnownLimit {
 		return "", false

@@ -6,19 +6,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Pod is what most decisions ask of a pod; convert.SlimPod reads it.
+// Pod is what most decisions need to know of a pod; convert.SlimPod reads it.
 type Pod struct {
-	// Labels are those that were asked for, as far as it has them.
+	// Labels are the requested labels that the pod has.
 	Labels Labels
-	// Finished: it has succeeded or failed, and runs no more.
+	// Finished: the pod has succeeded or failed, and no longer runs.
 	Finished bool
 	Ready    bool
-	// ReadySince is the time of its node's clock since when it is ready; zero if it is not, or nobody says.
+	// ReadySince is since when the pod is ready, by the clock of its node. It is zero if it is not ready, or if the time is not
+	// known.
 	ReadySince metav1.Time
 }
 
-// PodOf a template, given in JSON: see convert.Verbatim. The whole spec reaches the pod; of the metadata, annotations and finalizers
-// do. Labels are those of the pod, all of them. A template that is no JSON object makes a pod that the API server refuses.
+// PodOf returns a pod to create from a template in JSON: see convert.Verbatim. The pod gets the whole spec of the template, and the
+// annotations and finalizers of its metadata. Its labels are the given ones alone. A template that is no JSON object makes a pod
+// that the API server refuses.
 func PodOf(owner *Head, name string, labels map[string]string, template []byte) Object {
 	var is, has map[string]json.RawMessage // keys as they are: a struct would take "Spec" for spec
 	if json.Unmarshal(template, &is) != nil || json.Unmarshal(is["metadata"], &has) != nil {
@@ -34,8 +36,8 @@ func PodOf(owner *Head, name string, labels map[string]string, template []byte) 
 		Body: JSON(map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": is["spec"]})}
 }
 
-// Taken are the names that no child of a resource can be created under: those of children, of objects that may be adopted, and those
-// that the API server has refused lately as somebody else's object has them. Only the namespace of the object is looked at.
+// Taken returns the names under which no child of a resource can be created in the namespace of the object: names of children, of
+// objects that may be adopted or released, and names recently refused because an object of another owner has them.
 func (o *Observed) Taken(r Resource) map[string]bool {
 	taken := map[string]bool{}
 	note := func(c *Child) { taken[c.Name] = taken[c.Name] || c.Namespace == o.Head.Meta.Namespace }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Problem is one thing wrong with an object, in words for its author.
+// Problem is one thing wrong with an object, in words for the user who wrote it.
 //
 //	<Path>: found <Found>, must <Want>; <Hint>
 //
@@ -16,12 +16,12 @@ type Problem struct {
 	Code  Code
 	Path  string // JSON path in kubectl's spelling: spec.tfReplicaSpecs.Worker.template.spec.containers[0].args[1]
 	Found string // the value with its type: string "4", number 3, an object; empty where nothing was found
-	Want  string // the requirement, to stand behind "must": "be an integer"
+	Want  string // the requirement, to follow "must": "be an integer"
 	Hint  string // one fix: "remove the quotes"
 }
 
-// Code sorts problems. The list is closed: it is a metric label and the topic of an explanation.
-// Adding one is a minor change, renaming one breaks users.
+// Code classifies problems. The list is closed: it is a metric label and the topic of an explanation. Adding a code is a minor
+// change, renaming one breaks users.
 type Code string
 
 // The codes; Meaning says what each is, and Remedy what to do about it.
@@ -79,11 +79,11 @@ const (
 	MaxReported = 5
 )
 
-// Summarize tells all problems, and how many more there are, in one line of at most MaxSummary bytes:
+// Summarize reports all problems, and how many more there are, in one line of at most MaxSummary bytes:
 //
 //	3 problems, no pods were created: [1] spec.a: ... [2] ... [3] ... Edit the job to retry.
 //
-// The consequence ("no pods were created") is said once, in front.
+// The consequence ("no pods were created") comes first.
 func Summarize(problems []Problem, more int, consequence, advice string) string {
 	const reserve = 60 // for "... and N more" and its neighbours
 	noun, count := "problems", len(problems)+more
@@ -120,8 +120,8 @@ func Summarize(problems []Problem, more int, consequence, advice string) string 
 	return b.String()
 }
 
-// SortProblems orders problems by path, then by text, and drops repetitions, so that the text made of
-// them is the same each time and no needless write happens.
+// SortProblems orders problems by path, then by text, and removes duplicates. So the text made of them is the same each time, and
+// no needless write happens.
 func SortProblems(problems []Problem) []Problem {
 	slices.SortFunc(problems, Problem.Compare)
 	return slices.Compact(problems)
@@ -135,13 +135,13 @@ func (p Problem) Compare(q Problem) int {
 	return cmp.Or(strings.Compare(p.String(), q.String()), strings.Compare(string(p.Code), string(q.Code)))
 }
 
-// ComparePaths orders paths as text, except that numbers count as such: args[2] stands before args[10].
+// ComparePaths orders paths as text, but numbers by value: args[2] comes before args[10].
 func ComparePaths[A, B string | []byte](a A, b B) int {
 	for i := 0; i < len(a) && i < len(b); i++ {
 		if a[i] == b[i] {
 			continue
 		}
-		// Of two numbers that begin alike the longer one is the larger; of equal length the first digit decides.
+		// If two numbers have a common prefix, the longer one is larger; at equal length the first digit that differs decides.
 		if more := digits(a[i:]) - digits(b[i:]); more != 0 && (i > 0 && digits(a[i-1:i]) == 1 || digits(a[i:]) > 0 && digits(b[i:]) > 0) {
 			return more
 		}
@@ -150,7 +150,7 @@ func ComparePaths[A, B string | []byte](a A, b B) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// digits is how many a text begins with.
+// digits returns the number of digits at the beginning of a text.
 func digits[T string | []byte](text T) int {
 	n := 0
 	for n < len(text) && text[n] >= '0' && text[n] <= '9' {

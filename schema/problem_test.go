@@ -94,7 +94,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestComparePaths: an order, and the one in which a person would look for places.
+// TestComparePaths: paths have a total order, and it is the one that readers expect.
 func TestComparePaths(t *testing.T) {
 	ordered := []string{"", "a", "a.b", "a.b1", "a.b1c", "a.b2", "a.b12", "a[0]", "a[1].b", "a[2]", "a[10]", "a[10].b", "a[11]", "a[100]", "ab"}
 	for i, a := range ordered {

@@ -6,14 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Longer quantities, and powers of ten with more digits, are not parsed.
+// Longer quantities, and exponents with more digits, are not parsed.
 const (
 	quantityLimit = 256
 	powerLimit    = 3
 )
 
-// ParseQuantity parses as the API server does, spaces around included, but looks first: the parser raises
-// ten to any power that it names, and long digits cost the square of their number.
+// ParseQuantity parses as the API server does, also with spaces around. It checks lengths first: the parser raises ten to any
+// exponent, and its cost grows with the square of the number of digits.
 func ParseQuantity(written string) (resource.Quantity, bool) {
 	written = strings.TrimSpace(written)
 	if len(written) > quantityLimit {

@@ -8,13 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// eventsFor is how long after a rejection its events are planned: longer than a backlog takes to be sent, and less than
-// the hour after which API servers forget events, so that none is emitted twice.
+// eventsFor is how long after a rejection its events are planned. It is longer than the emitter takes to send a backlog, and
+// shorter than the hour for which API servers keep events, so that no event is emitted twice.
 const eventsFor = 45 * time.Minute
 
-// RejectionEvents tell the author of a rejected object its problems: the first few one by one, and how many more there
-// are. Since is when the rejection was first on record, such as the transition time of a condition that says so: it makes
-// the events of one rejection the same at every reconcile. There are none for what is long past.
+// RejectionEvents returns events that report the problems of a rejected object: the first few one by one, and how many more there
+// are. Since is when the rejection was first on record, such as the transition time of a condition that reports it. With it the
+// events of one rejection are the same at every reconcile. There are none for a rejection that is long past.
 func RejectionEvents(o Observed, since time.Time) []Event {
 	if o.Rejection == nil || o.Now.Sub(since) > eventsFor {
 		return nil
@@ -23,9 +23,9 @@ func RejectionEvents(o Observed, since time.Time) []Event {
 	return problemEvents(o, o.Rejection.Problems, o.Rejection.More, reason, "problem", since)
 }
 
-// WarningEvents tell the author of an object that is served what is odd about it, such as a field that nobody reads. They are
-// planned until a status about the spec is on record, and while the object is young: the API server has them for an hour. An
-// object of controller.Typed has them without its author's doing.
+// WarningEvents returns events that report the warnings of an object that is served, such as a field that no one reads. They are
+// planned while the object is young, and after a change of its spec until a status about it is on record: the API server keeps
+// events for an hour. The engine adds them by itself for objects of controller.Typed.
 func WarningEvents(o Observed) []Event {
 	if o.Rejection != nil || len(o.Head.Warnings) == 0 || o.Head.Meta.DeletionTimestamp != nil {
 		return nil
@@ -46,7 +46,7 @@ func WarningEvents(o Observed) []Event {
 	return problemEvents(o, o.Head.Warnings, o.Head.MoreWarnings, reason, "warning", since)
 }
 
-// problemEvents tell the first few one by one, and how many more there are.
+// problemEvents reports the first few problems one by one, and how many more there are.
 func problemEvents(o Observed, all []Problem, unkept int, reason func(Code) string, noun string, since time.Time) (events []Event) {
 	add := func(code Code, path, message string) {
 		events = append(events, Event{Type: "Warning", Reason: reason(code), FieldPath: path, Message: Clean(message, 1024),
@@ -65,8 +65,8 @@ func problemEvents(o Observed, all []Problem, unkept int, reason func(Code) stri
 	return events
 }
 
-// RejectedSince is when the rejection was first on record, for RejectionEvents: when the condition of this type became
-// True, if it is about this generation of the spec, and now if nothing is on record yet.
+// RejectedSince returns when the rejection was first on record, for RejectionEvents: when the condition of this type became True,
+// if it is about this generation of the spec, and otherwise now.
 func RejectedSince(o Observed, conditions []metav1.Condition, of string) time.Time {
 	c := Condition(conditions, of)
 	if c == nil || c.Status != metav1.ConditionTrue || c.ObservedGeneration != o.Head.Meta.Generation || c.LastTransitionTime.IsZero() {
@@ -75,15 +75,15 @@ func RejectedSince(o Observed, conditions []metav1.Condition, of string) time.Ti
 	return c.LastTransitionTime.Time
 }
 
-// Reject is what a decision tells the author of a rejected object: the events, and the message of the condition of this type,
-// which is True while the object is rejected. It says what stays as it is, such as "the ConfigMap stays as it is".
+// Reject returns the events of a rejected object, and the message of the condition of this type, which is True while the object is
+// rejected. Stays says what remains unchanged, such as "the ConfigMap stays as it is".
 func Reject(o Observed, conditions []metav1.Condition, of, stays string) (events []Event, message string) {
 	return RejectionEvents(o, RejectedSince(o, conditions, of)), Summarize(o.Rejection.Problems, o.Rejection.More, stays, "Edit the "+o.Head.Resource.Kind+" to retry.")
 }
 
-// Validity is what the conditions Ready and Stalled say of an object as far as it is well-formed or not, and the events that tell
-// its author, as Reject says. Of a rejected object both have the problems; of any other Stalled is False, and Ready is True with a
-// reason still to be given. Old are the conditions on record.
+// Validity returns the conditions Ready and Stalled of an object, and the events of Reject if it is rejected. Both conditions of a
+// rejected object have the problems. For any other object Stalled is False, and Ready is True without a reason, which the caller
+// sets. Old are the conditions on record.
 func Validity(o Observed, old []metav1.Condition, stays string) (ready, stalled metav1.Condition, events []Event) {
 	ready, stalled = metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue}, metav1.Condition{Type: "Stalled", Status: metav1.ConditionFalse, Reason: "ValidSpec"}
 	if o.Rejection == nil {
@@ -95,9 +95,8 @@ func Validity(o Observed, old []metav1.Condition, stays string) (ready, stalled 
 	return ready, stalled, events
 }
 
-// SetCondition returns a copy of conditions with this one in it, in the order of their types. As API conventions have it,
-// the transition time changes with the status only; a time, a generation and a message that say nothing new change
-// nothing.
+// SetCondition returns a copy of conditions with this one in it, sorted by type. By the API conventions, the transition time
+// changes only with the status. So setting an equal condition again changes nothing.
 func SetCondition(conditions []metav1.Condition, c metav1.Condition, now time.Time) []metav1.Condition {
 	c.LastTransitionTime = metav1.NewTime(now.UTC().Truncate(time.Second))
 	c.Message = Clean(c.Message, 1024)
@@ -125,9 +124,8 @@ func SetCondition(conditions []metav1.Condition, c metav1.Condition, now time.Ti
 	return all
 }
 
-// Conditions are those that an operator writes, about this generation of the spec, and no others: one that somebody else
-// has put into the status may be such that the API server refuses the whole status. Of the old ones the transition times
-// are kept as SetCondition does.
+// Conditions returns exactly these conditions, for this generation of the spec, and drops all others: with a condition that another
+// client has set, the API server may refuse the whole status. Transition times of old conditions are kept as SetCondition does.
 func Conditions(old []metav1.Condition, generation int64, now time.Time, all ...metav1.Condition) []metav1.Condition {
 	var written []metav1.Condition
 	for _, c := range all {
@@ -140,7 +138,7 @@ func Conditions(old []metav1.Condition, generation int64, now time.Time, all ...
 	return written
 }
 
-// When is the condition of a type that is True for one reason, or False for another.
+// When returns a condition of a type that is True for the reason yes, or False for the reason no.
 func When(is bool, of, yes, no, message string) metav1.Condition {
 	c := metav1.Condition{Type: of, Status: metav1.ConditionFalse, Reason: no, Message: message}
 	if is {
@@ -149,7 +147,7 @@ func When(is bool, of, yes, no, message string) metav1.Condition {
 	return c
 }
 
-// Condition of a type, or nil.
+// Condition returns the condition of a type, or nil.
 func Condition(conditions []metav1.Condition, of string) *metav1.Condition {
 	for i := range conditions {
 		if conditions[i].Type == of {
@@ -159,7 +157,7 @@ func Condition(conditions []metav1.Condition, of string) *metav1.Condition {
 	return nil
 }
 
-// OwnerReference makes an object of the same namespace the controller owner of another.
+// OwnerReference returns a reference that makes the object of head the controller owner.
 func OwnerReference(head *Head) metav1.OwnerReference {
 	yes := true
 	return metav1.OwnerReference{APIVersion: head.Resource.APIVersion(), Kind: head.Resource.Kind, Name: head.Meta.Name, UID: head.Meta.UID,

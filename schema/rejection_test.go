@@ -44,7 +44,7 @@ func TestRejectionEvents(t *testing.T) {
 	}
 }
 
-// TestWarningEvents: what is odd about an object that is served is reported for each generation, as long as somebody may not know.
+// TestWarningEvents: warnings of an object that is served are reported for each generation, as long as they may be unreported.
 func TestWarningEvents(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	object := func(age time.Duration, generation, observed int64) Observed {

@@ -11,50 +11,50 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Resource names an API resource that children are made of, or the job itself.
+// Resource names an API resource: that of an object that is reconciled, or of its children.
 type Resource struct {
 	Group, Version, Plural, Kind string
-	// Cluster: its objects stand in no namespace.
+	// Cluster: its objects are cluster-scoped.
 	Cluster bool
 }
 
-// Pods are those of the core group.
+// Pods returns the pods of the core group.
 func Pods() Resource { return Resource{Version: "v1", Plural: "pods", Kind: "Pod"} }
 
-// Services are those of the core group.
+// Services returns the services of the core group.
 func Services() Resource { return Resource{Version: "v1", Plural: "services", Kind: "Service"} }
 
-// ConfigMaps are those of the core group.
+// ConfigMaps returns the ConfigMaps of the core group.
 func ConfigMaps() Resource { return Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap"} }
 
-// Secrets are those of the core group.
+// Secrets returns the Secrets of the core group.
 func Secrets() Resource { return Resource{Version: "v1", Plural: "secrets", Kind: "Secret"} }
 
-// Jobs are those of batch/v1.
+// Jobs returns the Jobs of batch/v1.
 func Jobs() Resource {
 	return Resource{Group: "batch", Version: "v1", Plural: "jobs", Kind: "Job"}
 }
 
-// Deployments are those of apps/v1.
+// Deployments returns the Deployments of apps/v1.
 func Deployments() Resource {
 	return Resource{Group: "apps", Version: "v1", Plural: "deployments", Kind: "Deployment"}
 }
 
-// Object is one thing to create: the body is the exact JSON that is posted, but for what is generated.
+// Object is one object to create. Body is the exact JSON that is posted, except for generated fields.
 type Object struct {
 	Resource  Resource
 	Namespace string
 	Name      string
 	Body      []byte
-	// Shared: an object of that name that belongs to somebody else does as well; it is never touched. It has an effect for
-	// optional resources only.
+	// Shared: an existing object of that name that does not belong to the owner serves as well, and is never changed. Shared has an
+	// effect only for optional resources.
 	Shared bool
-	// Generate names the generator of fields that may not stand in a plan, such as a private key; see Owned.Generators. It
-	// is called when the object is created, and its result is neither kept nor logged. "": nothing is generated.
+	// Generate names the generator of fields that a plan may not hold, such as a private key; see Owned.Generators. It is called
+	// when the object is created, and its result is neither kept nor logged. "": nothing is generated.
 	Generate string
 }
 
-// APIVersion is group and version as objects carry them.
+// APIVersion returns group and version in the form of objects.
 func (r Resource) APIVersion() string {
 	if r.Group == "" {
 		return r.Version
@@ -62,15 +62,15 @@ func (r Resource) APIVersion() string {
 	return r.Group + "/" + r.Version
 }
 
-// OwnerText names an object as an annotation of its dependents does, where owner references do not reach:
+// OwnerText returns the text that names an owner in an annotation of its dependents, where an owner reference may not be used:
 //
 //	test.example.com/v1 FooBar team-a/web 5b2c9d1e-...
 func OwnerText(head *Head) string {
 	return head.Resource.APIVersion() + " " + head.Resource.Kind + " " + head.Key() + " " + string(head.Meta.UID)
 }
 
-// ChildMeta is the metadata of a child to create. It names its owner by an owner reference where that reaches, and else by
-// this annotation: see Owned.OwnerAnnotation, which has the same name.
+// ChildMeta returns the metadata of a child to create. It names the owner by an owner reference if owner.Reaches(namespace), and
+// otherwise by this annotation, which must be that of Owned.OwnerAnnotation.
 func ChildMeta(owner *Head, namespace, name string, labels map[string]string, annotation string) map[string]any {
 	meta := map[string]any{"name": name, "namespace": namespace, "labels": labels}
 	if owner.Reaches(namespace) {
@@ -81,7 +81,7 @@ func ChildMeta(owner *Head, namespace, name string, labels map[string]string, an
 	return meta
 }
 
-// ParseOwnerText is the inverse of OwnerText. ok is false for what OwnerText never returns.
+// ParseOwnerText is the inverse of OwnerText. ok is false for a text that OwnerText never returns.
 func ParseOwnerText(text string) (apiVersion, kind, namespace, name string, uid types.UID, ok bool) {
 	parts := strings.Split(text, " ")
 	if len(parts) != 4 || parts[3] == "" {
@@ -91,8 +91,8 @@ func ParseOwnerText(text string) (apiVersion, kind, namespace, name string, uid 
 	return parts[0], parts[1], namespace, name, types.UID(parts[3]), ok && name != "" && parts[0] != "" && parts[1] != ""
 }
 
-// NewChild is a child to create, named, labelled and owned as ChildMeta has it: fields are all that it says beside. Of its metadata they
-// may have labels, annotations and finalizers, as a map[string]any; with others NewChild panics.
+// NewChild returns a child to create, with the metadata of ChildMeta. Fields are the rest of its body. In their metadata they may
+// set labels, annotations and finalizers, as a map[string]any; with others NewChild panics.
 func NewChild(owner *Head, r Resource, namespace, name string, labels map[string]string, annotation string, fields map[string]any) Object {
 	meta := ChildMeta(owner, namespace, name, labels, annotation)
 	for key, value := range metadataIn(fields) {
@@ -104,7 +104,7 @@ func NewChild(owner *Head, r Resource, namespace, name string, labels map[string
 	return Object{Resource: r, Namespace: namespace, Name: name, Body: JSON(body)}
 }
 
-// metadataIn the fields of a body, which has no name, owner or version.
+// metadataIn returns the metadata among the fields of a body. It panics on all but labels, annotations and finalizers.
 func metadataIn(fields map[string]any) map[string]any {
 	allowed := []string{"labels", "annotations", "finalizers"}
 	raw, found := fields["metadata"]
@@ -120,7 +120,7 @@ func metadataIn(fields map[string]any) map[string]any {
 	return meta
 }
 
-// merged is a value with what is set anyway, which counts where both have it.
+// merged returns value with the entries of set. Where both have a key, set counts.
 func merged(value, set any) any {
 	own, ok := set.(map[string]string)
 	if !ok {

@@ -6,16 +6,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BackOff says how long a child that has failed waits until it is made again, from what a status has on record: when that was
-// done last, and how often in a row. The first one waits not at all, the second one for first after the last time, each further
-// one twice as long, and none longer than longest. times is what to record when it is done now.
+// BackOff returns how long to wait before a failed child is created again, from what a status has on record: when that was done
+// last, and how many times in a row. The first time does not wait. The second waits until first has passed since the last time,
+// each further one twice as long, up to longest. times is what to record when it is done now.
 //
 //	on record                                   wait     times
 //	nothing, or a time that is still to come    0        1
-//	a time longer ago than 2*longest            0        1: that was another trouble
+//	a time longer ago than 2*longest            0        1: that was another failure
 //	any other time                              the rest one more; at least 2
 //
-// A status may be edited: any number and any time has an answer.
+// A status may be edited: every number and every time has a result.
 func BackOff(last *metav1.Time, recorded int32, now time.Time, first, longest time.Duration) (wait time.Duration, times int32) {
 	if last == nil || last.After(now) || now.Sub(last.Time) > 2*longest {
 		return 0, 1
@@ -29,8 +29,7 @@ func BackOff(last *metav1.Time, recorded int32, now time.Time, first, longest ti
 	return max(0, last.Add(min(delay, longest)).Sub(now)), times + 1
 }
 
-// LookAgain asks for another look after some time, or sooner where that was asked for before. No time, or a negative one, asks for
-// nothing.
+// LookAgain requests another reconcile after some time; the earliest request counts. Zero or a negative time requests nothing.
 func (p *Plan) LookAgain(after time.Duration) {
 	if after > 0 && (p.Requeue == 0 || after < p.Requeue) {
 		p.Requeue = after

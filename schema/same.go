@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// SameJSON says whether encoding/json writes the same value for both: an object may have its fields in any order, and 1, 1.0 and 1e0
-// are one number. Null is not the same as an absent field, and an empty list is not null. What encoding/json cannot write is the same as
-// nothing, not even as itself.
+// SameJSON reports whether encoding/json writes the same value for both. Fields of an object may be in any order, and 1, 1.0 and
+// 1e0 are the same number. Null differs from an absent field, and an empty list from null. A value that encoding/json cannot write
+// equals nothing, not even itself.
 //
-// Go values that differ may be the same, as times in fields that are written in seconds, and equal ones have other types, as a struct
-// and a map. Integers are compared exactly, of any size, and other numbers as floats of 64 bits, as API servers keep them.
+// Go values that differ may be the same, such as times in fields that are written in seconds. Equal ones may have different types,
+// such as a struct and a map. Integers are compared exactly, at any size, and other numbers as float64, as API servers keep them.
 func SameJSON(a, b any) bool {
 	x, err := json.Marshal(a)
 	if err != nil {
@@ -27,7 +27,7 @@ func SameJSON(a, b any) bool {
 	return bytes.Equal(x, y) || sameValue(decoded(x), decoded(y))
 }
 
-// decoded is JSON that was written just now; its numbers are kept as they are written.
+// decoded decodes what json.Marshal wrote. Its numbers keep their text.
 func decoded(text []byte) (value any) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -50,7 +50,7 @@ func sameValue(a, b any) bool {
 	return a == b
 }
 
-// canonical is a number as all that have its value are written: without an exponent, and an integer without a fraction.
+// canonical returns the text that all numbers of equal value share: without an exponent, and an integer without a fraction.
 func canonical(n json.Number) string {
 	text := string(n)
 	if strings.ContainsAny(text, ".eE") {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// upper writes itself in capitals, and has an unexported field that JSON does not have.
+// upper encodes itself in its own form, and has an unexported field that is not in the JSON.
 type upper struct {
 	Word   string
 	hidden int
@@ -22,10 +22,10 @@ type upper struct {
 
 func (u upper) MarshalJSON() ([]byte, error) { return json.Marshal("U:" + u.Word) }
 
-// cyclic holds itself.
+// cyclic can point to itself.
 type cyclic struct{ Next *cyclic }
 
-// sameJSON are pairs that are written as the same JSON value, and pairs that are not.
+// sameJSON returns pairs with the same JSON value, and pairs without.
 func sameJSON() map[string]struct {
 	a, b any
 	want bool
@@ -107,7 +107,7 @@ func TestSameJSON(t *testing.T) {
 	}
 }
 
-// BenchmarkSameJSON compares statuses as operators have them.
+// BenchmarkSameJSON compares typical statuses of operators.
 func BenchmarkSameJSON(b *testing.B) {
 	status := func(message string) any {
 		var pods corev1.PodStatus

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Quoted strings in messages are cut at this many bytes.
+// quoteLimit is the length in bytes at which quoted strings in messages are cut.
 const quoteLimit = 60
 
 // Quote puts an untrusted string into double quotes, cleaned and cut, with quotes and backslashes escaped.
@@ -17,7 +17,7 @@ func Quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(Clean(s, quoteLimit)) + `"`
 }
 
-// Cut shortens s to at most limit bytes, on a rune boundary, and ends it with "..." if it was longer.
+// Cut shortens s to at most limit bytes, at a rune boundary, and appends "..." if it was longer.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -45,13 +45,13 @@ func Clean(s string, limit int) string {
 	return Cut(s, limit)
 }
 
-// isBidi: characters that reorder what a terminal shows.
+// isBidi reports whether a character reorders what a terminal shows.
 func isBidi(r rune) bool {
 	return r == 0x061c || r == 0x200e || r == 0x200f || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069)
 }
 
-// JSON writes v in its compact form; unlike json.Marshal it leaves <, > and & as they are. It is for values made of
-// strings, numbers and JSON that was read before, which cannot fail to encode; of any other that does, it is null.
+// JSON writes v in its compact form. Unlike json.Marshal it does not escape <, > and &. It is for values made of strings, numbers
+// and JSON that was decoded before: these never fail to encode. For a value that fails to encode it returns null.
 func JSON(v any) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -62,15 +62,15 @@ func JSON(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Hash is ten hexadecimal digits that stand for a value, the same in every process: a part of names and labels that changes with
-// what they are made from. See JSON for which values it is.
+// Hash returns ten hexadecimal digits that identify a value, the same in every process. They are for names and labels that change
+// with the value they are made from. See JSON for the values that it can take.
 func Hash(of any) string { return fmt.Sprintf("%x", sha256.Sum256(JSON(of)))[:hashLength] }
 
 const hashLength = 10
 
-// ShortName is a name as it is, or where it has more than so many bytes its beginning and a hash: of at most so many, and
-// another one for each name. It is for names made from names, and for values of labels. It panics where so many are fewer than 12:
-// a letter, a hyphen and the hash would not fit.
+// ShortName returns a name of at most most bytes, and a different one for each name: the name itself if it fits, otherwise its
+// beginning and a hash. It is for names made from names, and for values of labels. It panics if most is less than 12: a letter, a
+// hyphen and the hash would not fit.
 func ShortName(name string, most int) string {
 	if most < shortest {
 		panic(fmt.Sprintf("schema: ShortName of at most %d bytes, where %d is the least", most, shortest))

@@ -92,7 +92,7 @@ func TestCompactJSON(t *testing.T) {
 	}
 }
 
-// TestShortName: a name that fits stays, and others differ where they did before, and are names.
+// TestShortName: a name that fits stays the same. Other names stay different and valid.
 func TestShortName(t *testing.T) {
 	long := strings.Repeat("a", 48)
 	seen := map[string]string{}
@@ -118,7 +118,7 @@ func TestShortName(t *testing.T) {
 	}
 }
 
-// TestHash: the same value has the same hash, in every process, and another one has another.
+// TestHash: the same value has the same hash in every process, and a different value has another.
 func TestHash(t *testing.T) {
 	type spec struct {
 		Image string `json:"image"`

@@ -9,19 +9,19 @@ import (
 	"stoic/schema"
 )
 
-// AnnotationTemplate of a batch/v1 Job is a hash of the part of its pod template that no update may change.
+// AnnotationTemplate is the annotation of a batch/v1 Job that holds a hash of the immutable part of its pod template.
 const AnnotationTemplate = "training.kubeflow.org/template-hash"
 
-// BatchPolicy is what a job asks of the batch/v1 Job that runs a replica type: see KnownReplicaType.Batch.
+// BatchPolicy holds the settings for the batch/v1 Job that runs a replica type: see KnownReplicaType.Batch.
 type BatchPolicy struct {
 	Backoff, Deadline Limit
-	// Awaits is the replica type whose pods must all be ready first; "": none.
+	// Awaits is the replica type whose pods must all be ready before the Job may run; "": none.
 	Awaits string
-	// Labels are those of the batch/v1 Job beside ours.
+	// Labels are set on the batch/v1 Job in addition to the operator's own labels.
 	Labels map[string]string
 }
 
-// BatchRole is the replica type that a batch/v1 Job runs; nil if there is none.
+// BatchReplicaType returns the replica type that a batch/v1 Job runs, or nil if there is none.
 func (j *Job) BatchReplicaType() *ReplicaType {
 	for i := range j.ReplicaTypes {
 		if j.ReplicaTypes[i].Batch {
@@ -31,13 +31,13 @@ func (j *Job) BatchReplicaType() *ReplicaType {
 	return nil
 }
 
-// BatchJob is what the plan needs to know of a batch/v1 Job that belongs to a job.
+// BatchJob is what the plan reads of a batch/v1 Job that belongs to a job.
 type BatchJob struct {
 	schema.Child
 	*BatchState
 }
 
-// BatchState is what the cache keeps of a batch/v1 Job beside its metadata.
+// BatchState is what the cache keeps of a batch/v1 Job in addition to its metadata.
 type BatchState struct {
 	Suspended              bool
 	Backoff, Deadline, TTL Limit
@@ -62,8 +62,8 @@ const (
 	BatchFailed   BatchEnd = "Failed"
 )
 
-// SchedulingOf is the part of a pod template, as JSON, that may change while a batch/v1 Job is suspended and has not
-// started; rest is the other part.
+// SchedulingOf splits a pod template. scheduling may change while the batch/v1 Job is suspended and has not started;
+// rest is everything else.
 func SchedulingOf(template map[string]any) (scheduling, rest map[string]any) {
 	scheduling, rest = map[string]any{}, map[string]any{}
 	split := func(of any, names ...string) (found, others map[string]any) {
@@ -85,10 +85,10 @@ func SchedulingOf(template map[string]any) (scheduling, rest map[string]any) {
 	return scheduling, rest
 }
 
-// TemplateHash of a part of a pod template.
+// TemplateHash returns the hash of the second result of SchedulingOf, for AnnotationTemplate.
 func TemplateHash(rest map[string]any) string { return hash(rest) }
 
-// BatchStateOf is what is remembered of a batch/v1 Job, whatever is in it.
+// BatchStateOf returns the cached state of a batch/v1 Job. It accepts any content.
 func BatchStateOf(object map[string]any) *BatchState {
 	spec, _ := object["spec"].(map[string]any)
 	status, _ := object["status"].(map[string]any)
@@ -119,16 +119,16 @@ func BatchStateOf(object map[string]any) *BatchState {
 	return s
 }
 
-// mostKept bounds a text of a Job that is cached, in bytes: as much as an event has room for. Who may write Jobs may write any length.
+// mostKept bounds each cached text of a Job, in bytes, at the length that an event can hold: a Job may contain a text of any length.
 const mostKept = 1024
 
-// textAt is a text of an object, as far as it is kept.
+// textAt returns the string under a key, cut to mostKept bytes.
 func textAt(of map[string]any, name string) string {
 	text, _ := of[name].(string)
 	return schema.Cut(text, mostKept)
 }
 
-// limitAt is a number of an object as Kubernetes writes it.
+// limitAt returns the integer under a key; unset if there is none.
 func limitAt(of map[string]any, name string) Limit {
 	n, ok := of[name].(int64)
 	return Limit{Set: ok, Value: n}

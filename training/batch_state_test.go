@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBatchStateOf: whatever is in a Job, no text of it is kept at any length.
+// TestBatchStateOf checks that all cached texts of a Job are bounded.
 func TestBatchStateOf(t *testing.T) {
 	long := strings.Repeat("ä", 1<<20)
 	condition := func(kind, status string) map[string]any {

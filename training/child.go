@@ -9,7 +9,7 @@ import (
 	"stoic/schema"
 )
 
-// Labels of children, and what selects them. They are for listing; identity is name + owner UID.
+// Labels of children. They only select children in a list; the identity of a child is name + owner UID.
 const (
 	LabelOperator     = "training.kubeflow.org/operator-name"
 	LabelJob          = "training.kubeflow.org/job-name"
@@ -19,17 +19,17 @@ const (
 
 	// JobRoleMaster is the value of LabelJobRole on the pods that the success rule names.
 	JobRoleMaster = "master"
-	// JobRoleWorker and JobRoleLauncher are those of mpi-operator, whose pods have no LabelReplicaType.
+	// JobRoleWorker and JobRoleLauncher are the values that mpi-operator sets. Its pods have no LabelReplicaType.
 	JobRoleWorker, JobRoleLauncher = "worker", "launcher"
 )
 
-// ChildName is the name of replica index of a replica type: "mnist-worker-0". The replica type is given by its label.
+// ChildName returns the name of the replica with the given index: "mnist-worker-0". roleLabel is the label of its replica type.
 func ChildName(job, roleLabel string, index int) string {
 	return job + "-" + ReplicaName(roleLabel, index)
 }
 
-// Host is the DNS name under which a replica is found by its peers: "mnist-worker-0.ns.svc", and
-// ".domain" behind it if the cluster's domain is set.
+// Host returns the DNS name by which other replicas reach a replica: "mnist-worker-0.ns.svc", followed by
+// ".domain" if the cluster's domain is set.
 func Host(job, namespace, roleLabel string, index int, domain string) string {
 	host := ChildName(job, roleLabel, index) + "." + namespace + ".svc"
 	if domain != "" {
@@ -38,13 +38,13 @@ func Host(job, namespace, roleLabel string, index int, domain string) string {
 	return host
 }
 
-// Pod is what the plan needs to know of a pod that belongs to a job (controller owner UID is the job's).
+// Pod is what the plan reads of a pod that belongs to a job: the UID of its controller owner is the job's.
 type Pod struct {
 	Name        string
 	UID         types.UID
-	ReplicaType string // the replica type or replica type label as found; to count pods of a rejected job, nothing else
+	ReplicaType string // the replica type as in the labels; only used to count pods of a rejected job
 	Phase       corev1.PodPhase
-	// Created is when the API server made it; zero if it did not say.
+	// Created is the creationTimestamp; zero if it is absent.
 	Created time.Time
 	// Deleting: it has a deletionTimestamp.
 	Deleting bool
@@ -56,22 +56,22 @@ type Pod struct {
 	ConsecutiveFailures int64
 	// Problem is why the pod cannot run; nil for most.
 	Problem *PodProblem
-	// Ready: its condition Ready is True. It is followed only of replica types that others wait for.
+	// Ready: its condition Ready is True. It is only set for replica types that others may wait for.
 	Ready bool
-	// Cause is why it failed as a whole, in the words of its status, if that says so; else nil. Problem has a name of ours for it
-	// and is for events; a reason of Failed quotes this one.
+	// Cause is the reason and message of its status if it failed as a whole and the status has a reason; else nil. Problem
+	// classifies it for events. The condition Failed of the job quotes Cause.
 	Cause *Cause
-	// Through is the UID of the batch/v1 Job that made it; empty if the operator did.
+	// Through is the UID of the batch/v1 Job that created it; empty if the operator did.
 	Through types.UID
 }
 
 // Cause is why a pod failed as a whole.
 type Cause struct{ Reason, Message string }
 
-// ReasonEvicted is the reason of a pod that its node has evicted.
+// ReasonEvicted is the status.reason of a pod that the kubelet evicted.
 const ReasonEvicted = "Evicted"
 
-// PodState is what the cache keeps of a pod beside its metadata; the fields are those of Pod.
+// PodState is what the cache keeps of a pod in addition to its metadata; the fields are those of Pod.
 type PodState struct {
 	ReplicaType         string
 	Phase               corev1.PodPhase
@@ -83,7 +83,7 @@ type PodState struct {
 	Cause               *Cause
 }
 
-// PodOf is a cached pod as plans see it.
+// PodOf returns a cached pod in the form that plans use.
 func PodOf(c *schema.Child, s *PodState) Pod {
 	return Pod{Name: c.Name, UID: c.UID, Created: c.Created, Deleting: c.Deleting, Through: c.Through, Ready: s.Ready, Cause: s.Cause,
 		ReplicaType: s.ReplicaType, Phase: s.Phase, Exits: s.Exits, Restarts: s.Restarts, ConsecutiveFailures: s.ConsecutiveFailures, Problem: s.Problem}
@@ -106,7 +106,7 @@ func (p *Pod) ExitCode(container string) (code int32, known bool) {
 	return 0, false
 }
 
-// Service is what the plan needs to know of a service that belongs to a job.
+// Service is what the plan reads of a service that belongs to a job.
 type Service struct {
 	Name     string
 	UID      types.UID

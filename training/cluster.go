@@ -7,13 +7,13 @@ import (
 	"stoic/schema"
 )
 
-// Cluster is what the operator knows of the cluster in which it serves a kind.
+// Cluster holds the settings of the cluster in which the operator serves a kind.
 type Cluster struct {
-	// Domain is the cluster's DNS domain, to stand behind host names ("cluster.local"), or empty.
+	// Domain is the cluster's DNS domain, which is appended to host names ("cluster.local"), or empty.
 	Domain string
 	// WaitFor returns the init containers, as JSON, that end when a host's name resolves; nil for none.
 	WaitFor func(host string) []json.RawMessage
-	// KubectlImage is the image that brings kubectl to the launcher of an MPIJob; empty for KubectlImage.
+	// KubectlImage is the image that copies kubectl into the launcher of an MPIJob; empty: the constant KubectlImage.
 	KubectlImage string
 	// Gang says which scheduler places pods together.
 	Gang Gang
@@ -29,8 +29,8 @@ const (
 	WaitName = "init-pytorch"
 )
 
-// WaitWith returns a Cluster.WaitFor: one small container that asks for the name every two seconds and fails, so that
-// the kubelet starts it again, after a number of tries. It is given names of replicas only, which need no quotes.
+// WaitWith returns a Cluster.WaitFor with one small container, which looks up the name every two seconds. It fails after
+// the given number of tries, so that the kubelet restarts it. Only pass names of replicas, which need no shell quoting.
 func WaitWith(image string, tries int) func(host string) []json.RawMessage {
 	type amounts struct {
 		CPU    string `json:"cpu"`

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Default says of one field of a kind what the operator does if its author leaves it out. A null is the same as
-// nothing. A test holds each against the converter.
+// Default says what the operator does if a user leaves out one field of a kind. A null counts as absent. A test compares
+// each Default with the converter.
 type Default struct {
 	// Path leads to the field, without the keys of maps and the indices of lists:
 	// spec.tfReplicaSpecs.template.spec.containers.image.
 	Path string
-	// Required: without the field the object is rejected, whatever the CRD says. The rest is empty then.
+	// Required: without the field the object is rejected, whatever the CRD says. The fields below are empty then.
 	Required bool
-	// Value is what is taken instead, in JSON; empty if no value that one could write means the same.
+	// Value is the default in JSON; empty if no value that a user could write has the same meaning.
 	Value string
-	// Means says what follows from it; empty if Value is plain.
+	// Means describes the effect; empty if Value needs no explanation.
 	Means string
 }
 
-// Defaults lists what the kind does about fields that are left out: of all of its own fields, and of those of a pod
-// that the operator fills in or asks for.
+// Defaults returns the defaults of all fields of the kind itself, and of the pod template fields that the operator fills
+// in or requires.
 func (k *Kind) Defaults() []Default {
 	rtype := "spec." + k.ReplicaSpecsField
 	pod := rtype + ".template.spec"

@@ -9,46 +9,46 @@ import (
 	"stoic/schema"
 )
 
-// Dependent is an object beside pods and services that a job asks for. Of two of one resource the names differ.
+// Dependent is an object other than a pod or service that a job needs. Two dependents of one resource have different names.
 type Dependent struct {
 	Resource schema.Resource
-	// Name is that of the object; "" is the name of the job. See Kind.DependentNames.
+	// Name is the name of the object; "" is the name of the job. See Kind.DependentNames.
 	Name string
-	// Labels are those beside the labels by which the cache selects it. They are not repaired.
+	// Labels are set in addition to the labels by which the cache selects the object. They are not repaired.
 	Labels map[string]string
-	// Content is what shall stand in the object beside apiVersion, kind, metadata and spec, such as data or rules. What of
-	// it is compared, FormOf says.
+	// Content holds the desired top-level members other than apiVersion, kind, metadata and spec, such as data or rules.
+	// FormOf says which of them are compared.
 	Content map[string]json.RawMessage
-	// ContentOnce is what else these are made with, or with which members of their own. Later it is somebody else's, too.
+	// ContentOnce is merged into Content at creation only. Afterwards other clients may change it.
 	ContentOnce map[string]json.RawMessage
-	// Spec is what shall stand in the object's spec, by key; a null wants nothing to stand there. Other keys are the
-	// API server's or somebody else's.
+	// Spec holds the desired keys of the object's spec; a null means that the key must be absent. Other keys belong to the
+	// API server or to other clients.
 	Spec map[string]json.RawMessage
-	// Once is what else the spec is made with. Later it is somebody else's, too.
+	// Once holds further keys of the spec that are set at creation only. Afterwards other clients may change them.
 	Once map[string]json.RawMessage
-	// Generate names the generator of what may not stand in a plan: see schema.Object.
+	// Generate names the generator of content that must not appear in a plan, such as a key: see schema.Object.
 	Generate string
 	// Gate says what the job's pods wait for.
 	Gate Gate
-	// Before names a replica type whose pods wait until the object is stored as it is wanted: a write of it that fails, or is still
-	// under way, keeps them from starting with less. "": none.
+	// Before names a replica type whose pods wait until the stored object has the desired content. While a write of it fails
+	// or is pending, these pods are not created. "": none.
 	Before string
-	// Late: it is not made before that replica type may start, as nobody else needs it. Its gate is closed then only while it
-	// cannot be seen.
+	// Late: the object is not created until the replica type in Before may start, as no other pod needs it. Its gate then
+	// blocks only while its resource is unavailable.
 	Late bool
-	// Behind is the resource of another one of the job's that must be there first, as this one names it: what has that name may be
-	// somebody else's. The zero value: none.
+	// Behind is the resource of another dependent of the job that must exist first, because this one refers to it by name:
+	// until then an object of that name may be foreign. The zero value: none.
 	Behind schema.Resource
-	// Lazy: once that replica type has a pod, the object changes with the next status that counts replicas and not before. What
-	// changes in a job that is about to end is then not written at all.
+	// Lazy: once the replica type in Before has a pod, an update of the object waits as long as a debounced status with new
+	// counts does. If the job ends in the meantime, the update is never written.
 	Lazy bool
-	// Follows are the resources whose children decide what it says: see schema.Patch.
+	// Follows are the resources of the children that determine its content: see schema.Patch.
 	Follows []schema.Resource
-	// Shared: an object of that name that belongs to somebody else does as well, so it has no gate.
+	// Shared: a foreign object of that name serves as well, so there is no gate.
 	Shared bool
 }
 
-// Gate says for what of a dependent object pods wait. Pods that are there already stay.
+// Gate says which state of a dependent object must be reached before pods are created. Existing pods stay.
 type Gate string
 
 const (
@@ -57,7 +57,7 @@ const (
 	GateAdmitted Gate = "Admitted" // that its status.phase says that it was admitted: it is neither empty nor Pending
 )
 
-// StoredDependent is what the plan needs to know of a dependent object that a job owns. Phase and spec may be anything.
+// StoredDependent is what the plan reads of a dependent object that a job owns. Phase and spec may be anything.
 type StoredDependent struct {
 	Resource        schema.Resource
 	Name            string
@@ -70,14 +70,14 @@ type StoredDependent struct {
 	Content         []byte // what is kept of the rest; see Form
 }
 
-// DependentState is what the cache keeps of a dependent object beside its metadata; the fields are those of StoredDependent.
+// DependentState is what the cache keeps of a dependent object in addition to its metadata, as in StoredDependent.
 type DependentState struct {
 	Phase   string
 	Spec    []byte
 	Content []byte
 }
 
-// DependentOf is a cached dependent object as plans see it.
+// DependentOf returns a cached dependent object in the form that plans use.
 func DependentOf(r schema.Resource, c *schema.Child, s *DependentState) StoredDependent {
 	return StoredDependent{Resource: r, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion, Created: c.Created, Deleting: c.Deleting,
 		Phase: s.Phase, Spec: s.Spec, Content: s.Content}
@@ -86,10 +86,10 @@ func DependentOf(r schema.Resource, c *schema.Child, s *DependentState) StoredDe
 // GenerateSSHKey names the generator of an SSH key pair: the data of a Secret of type kubernetes.io/ssh-auth.
 const GenerateSSHKey = "ssh-key"
 
-// Unavailable is a resource of dependent objects that the operator cannot see now.
+// Unavailable is a resource of dependent objects that the operator currently cannot read.
 type Unavailable struct {
 	Resource schema.Resource
-	// Why, for the author of a job; empty while that is being found out.
+	// Why is the cause, written for the user of a job; empty while it is not known yet.
 	Why string
 	// Absent: the API server does not serve it.
 	Absent bool
@@ -97,39 +97,39 @@ type Unavailable struct {
 
 // The resources of dependent objects.
 
-// PodGroups are what Volcano schedules together.
+// PodGroups returns the resource of Volcano's pod groups.
 func PodGroups() schema.Resource {
 	return schema.Resource{Group: "scheduling.volcano.sh", Version: "v1beta1", Plural: "podgroups", Kind: "PodGroup"}
 }
 
-// PluginPodGroups are what the coscheduling plugin schedules together.
+// PluginPodGroups returns the resource of the coscheduling plugin's pod groups.
 func PluginPodGroups() schema.Resource {
 	return schema.Resource{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Plural: "podgroups", Kind: "PodGroup"}
 }
 
-// Autoscalers change the number of replicas.
+// Autoscalers returns the resource of HorizontalPodAutoscalers.
 func Autoscalers() schema.Resource {
 	return schema.Resource{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler"}
 }
 
-// DependentResources are the resources of all dependent objects that jobs of the kind may ask for, where it is served.
+// DependentResources returns the resources of all dependent objects that jobs of the kind may need in its Cluster.
 func (k *Kind) DependentResources() []schema.Resource {
 	return append(k.Cluster.Gang.Resources(), k.DependentKinds...)
 }
 
-// Present are replicas of one replica type by their indices, in ascending order.
+// Present holds the indices of existing replicas of one replica type, in ascending order.
 type Present struct {
 	Running []int
-	// Begun are those whose pod has begun, however it has ended, and is still there.
+	// Begun are the replicas whose pod has started and still exists, whether or how it has ended.
 	Begun []int
 }
 
-// RunningReplicas holds, by the name of a replica type, which of its replicas run. A replica type for which another one waits is missing
-// until that one may begin: nothing reads these indices before, and each replica that comes to run would be a write.
+// RunningReplicas holds, by the name of a replica type, which of its replicas run. A replica type that another one waits for
+// is missing until the other one may start: its indices are not read earlier, and each replica that starts would cost a write.
 type RunningReplicas map[string]Present
 
-// DependentObjects are those that the job asks for in a cluster with these priorities while these replicas run, beside those of
-// native gang scheduling, which depend on the version that is served.
+// DependentObjects returns the dependents of the job in a cluster with these priorities while these replicas run. Those of
+// native gang scheduling are not included, as they depend on the served version: see NativeVersion.Dependents.
 func (j *Job) DependentObjects(priorities Priorities, running RunningReplicas) []Dependent {
 	var dependents []Dependent
 	if gang := j.Kind.Cluster.Gang; gang.On() && j.Replicas() > 0 {

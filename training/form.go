@@ -10,26 +10,24 @@ import (
 	"stoic/schema"
 )
 
-// Form says of the objects of one resource what is remembered and compared of their content, and how long they stay. Their
-// specs, where they have any, are remembered as they are: they are small. Of all else no value is kept in memory, but
-// what tells whether it is as wanted.
+// Form says which content of the objects of one resource is cached and compared, and how long the objects stay. Specs are
+// small and are cached as they are. For all other content the cache holds only what a comparison with the desired content
+// needs, never the values.
 type Form struct {
-	// NoSpec: the spec is not remembered either.
+	// NoSpec: the spec is not cached.
 	NoSpec bool
-	// Hashed are top-level members of which a hash is kept: one for each of its members if it is an object, else of the
-	// whole. Members of members are strings or lists: a patch replaces them as a whole.
+	// Hashed are top-level members that are cached as hashes: one for each key if the member is an object, else one for the
+	// whole. The values under these keys are strings or lists, so a patch replaces each of them as a whole.
 	Hashed []string
-	// Keys are top-level members of which the keys are kept alone. Where one is missing, all are written: they belong
-	// together.
+	// Keys are top-level members of which only the keys are cached. If one is missing, all are written: they belong together.
 	Keys []string
-	// Fixed are top-level members that an API server never lets change. An object that differs in one is deleted and made
-	// again.
+	// Fixed are immutable top-level members. An object that differs in one of them is deleted and created again.
 	Fixed []string
-	// Stays: it is neither deleted nor changed when its job is suspended or over.
+	// Stays: the object is neither deleted nor changed when its job is suspended or over.
 	Stays bool
 }
 
-// FormOf a resource of dependent objects.
+// FormOf returns the form of a resource of dependent objects.
 func FormOf(r schema.Resource) Form {
 	switch r {
 	case schema.ConfigMaps():
@@ -59,7 +57,7 @@ func RoleBindings() schema.Resource {
 	return schema.Resource{Group: "rbac.authorization.k8s.io", Version: "v1", Plural: "rolebindings", Kind: "RoleBinding"}
 }
 
-// StateOf is what is remembered of an object, whatever is in it.
+// StateOf returns the cached state of an object. It accepts any content.
 func (f Form) StateOf(object map[string]any) *DependentState {
 	status, _ := object["status"].(map[string]any)
 	s := &DependentState{}
@@ -73,7 +71,7 @@ func (f Form) StateOf(object map[string]any) *DependentState {
 	return s
 }
 
-// Kept is what is remembered of the content beside the spec. What is wanted and what is stored are compared in this form.
+// Kept returns what is cached of the content other than the spec. Desired and stored content are compared in this form.
 func (f Form) Kept(content map[string]any) map[string]any {
 	kept := map[string]any{}
 	for _, member := range f.Hashed {
@@ -97,14 +95,14 @@ func (f Form) Kept(content map[string]any) map[string]any {
 	return kept
 }
 
-// hash of a value in JSON; the same for all that mean the same: an API server leaves out what is empty.
+// hash returns a hash of a value in JSON. It ignores empty members, because an API server may leave them out.
 func hash(value any) string {
 	text, _ := json.Marshal(lean(value)) // what cannot be written is nothing
 	sum := sha256.Sum256(text)
 	return base64.RawStdEncoding.EncodeToString(sum[:12])
 }
 
-// lean is a value without the empty members of its objects.
+// lean returns a value without the empty members of its objects.
 func lean(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -12,7 +12,7 @@ import (
 	"stoic/training"
 )
 
-// What is kept of a dependent object is what its API server says, whatever the shape of it is.
+// The cached state of a dependent object can be read from an object of any shape.
 func TestStateOfIsTotal(t *testing.T) {
 	values := rapid.OneOf(rapid.Just[any](nil), rapid.String().AsAny(), rapid.Int64().AsAny(), rapid.Float64().AsAny(),
 		rapid.Just[any](map[string]any{"phase": []any{1}}), rapid.Just[any](map[string]any{"phase": "Running"}),
@@ -45,7 +45,7 @@ func TestStateOfIsTotal(t *testing.T) {
 	}
 }
 
-// A cache of many jobs holds neither what is secret nor what is long.
+// The cache holds neither secret nor long content.
 func TestContentIsNotKept(t *testing.T) {
 	long := strings.Repeat("job-worker-0 slots=1\n", 1000)
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestContentIsNotKept(t *testing.T) {
 	}
 }
 
-// What means the same has the same hash, as API servers leave out what is empty; what does not, has another.
+// Values that differ only in empty members have the same hash, as API servers leave those out; other values differ.
 func TestKept(t *testing.T) {
 	form := training.FormOf(training.Roles())
 	kept := func(text string) map[string]any {

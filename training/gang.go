@@ -7,7 +7,7 @@ import (
 	"stoic/schema"
 )
 
-// Gang says which scheduler places the pods of a job together, all or none. The zero value: none does.
+// Gang says which scheduler places the pods of a job together, all or none. The zero value: no gang scheduling.
 //
 //	name             scheduler                  group of a job              pods carry    pods wait until
 //	volcano          Volcano                    scheduling.volcano.sh       annotations   the group is admitted
@@ -15,25 +15,25 @@ import (
 //	                 plugin, of that name
 //	(Native)         Kubernetes' own            scheduling.k8s.io           a field       the group exists
 type Gang struct {
-	// Scheduler is the name as --gang-scheduler-name gives it.
+	// Scheduler is the value of --gang-scheduler-name.
 	Scheduler string
-	// Native: --native-gang-scheduling. Which version of the API is used is found out by what the cluster serves.
+	// Native is the value of --native-gang-scheduling. The operator uses the version of the API that the cluster serves.
 	Native bool
 }
 
 const volcano = "volcano"
 
-// What pods of a group carry.
+// Annotations and labels that assign a pod to its group.
 const (
 	AnnotationGroup = "scheduling.k8s.io/group-name"  // Volcano
 	AnnotationTask  = "volcano.sh/task-spec"          // Volcano
 	LabelGroup      = "scheduling.x-k8s.io/pod-group" // the coscheduling plugin
 )
 
-// On says whether pods are placed together by a scheduler that has a name.
+// On reports whether a named scheduler places pods together.
 func (g Gang) On() bool { return g.Scheduler != "" }
 
-// Resources are those of the groups.
+// Resources returns the resources of the groups, those of native gang scheduling included.
 func (g Gang) Resources() (all []schema.Resource) {
 	if g.On() {
 		all = append(all, g.Resource())
@@ -48,7 +48,7 @@ func (g Gang) Resources() (all []schema.Resource) {
 
 func (g Gang) volcano() bool { return strings.EqualFold(g.Scheduler, volcano) }
 
-// Name is what pods name as their scheduler.
+// Name returns the schedulerName of the pods.
 func (g Gang) Name() string {
 	if g.volcano() {
 		return volcano
@@ -56,7 +56,7 @@ func (g Gang) Name() string {
 	return g.Scheduler
 }
 
-// Resource is that of the groups of a scheduler that has a name.
+// Resource returns the resource of the groups of the named scheduler.
 func (g Gang) Resource() schema.Resource {
 	if g.volcano() {
 		return PodGroups()
@@ -64,7 +64,7 @@ func (g Gang) Resource() schema.Resource {
 	return PluginPodGroups()
 }
 
-// Marks are the labels and annotations by which the scheduler knows the group of a pod.
+// Marks returns the labels and annotations by which the named scheduler finds the group of a pod.
 func (g Gang) Marks(job string, rtype *ReplicaType) (labels, annotations map[string]string) {
 	if g.volcano() {
 		return nil, map[string]string{AnnotationGroup: job, AnnotationTask: rtype.Label}
@@ -72,9 +72,10 @@ func (g Gang) Marks(job string, rtype *ReplicaType) (labels, annotations map[str
 	return map[string]string{LabelGroup: job}, nil
 }
 
-// group of a job. It has no more members than replicas that start at once; room is asked for those that wait, too. What a gang needs is the sum over its first members, which are those of the highest priority. While
-// priorities are not known and decide it, a group is created with the sum in the order of the kind's replica types, and one that
-// is there keeps what it has.
+// group returns the group of a job. minMember is at most the number of replicas that start without waiting; minResources
+// also covers those that wait. minResources is the sum over the first members, those of the highest priority. While the
+// priorities are unknown and would change the sum, a new group gets the sum in the order of the kind's replica types, and
+// an existing group keeps its value.
 func (g Gang) group(j *Job, priorities Priorities) Dependent {
 	policy := j.Policy.Scheduling
 	members := int64(j.Replicas())
@@ -105,7 +106,7 @@ func (g Gang) group(j *Job, priorities Priorities) Dependent {
 		queue = "default"
 	}
 	spec["priorityClassName"] = orNull(policy.PriorityClass, policy.PriorityClass == "")
-	// A group stays in its queue; Volcano may have chosen another one for the namespace.
+	// The queue is only set at creation: Volcano may choose another one for the namespace.
 	if once == nil {
 		once = map[string]json.RawMessage{}
 	}

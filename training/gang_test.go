@@ -48,7 +48,7 @@ func TestNeedsOfTheFirst(t *testing.T) {
 	}
 }
 
-// The container in which workers wait counts as one of theirs.
+// The init container in which workers wait counts towards their requests.
 func TestNeedsOfWaiting(t *testing.T) {
 	kind := kinds.PyTorchJob().In(training.Cluster{WaitFor: training.WaitWith(training.WaitImage, 1)})
 	job := &training.Job{Head: &training.Head{Kind: kind}, ReplicaTypes: []training.ReplicaType{
@@ -94,7 +94,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// The members that a group cannot do without are those of the highest priority, as training-operator 1.9 meant it.
+// minResources is the sum over the members of the highest priority, as intended by training-operator 1.9.
 func TestNeedsByPriority(t *testing.T) {
 	replicaSpec := func(replicas int, cpu, class string) training.ReplicaType {
 		return training.ReplicaType{Replicas: replicas, Template: []byte(`{"spec":{"priorityClassName":` + class + `,"containers":[{"resources":{"requests":{"cpu":"` + cpu + `"}}}]}}`)}
@@ -120,7 +120,7 @@ func TestNeedsByPriority(t *testing.T) {
 	}
 }
 
-// A group that is there is not changed because priorities are not known for a while, as after a restart.
+// An existing group is not changed while priorities are unknown, as after a restart.
 func TestGroupByPriority(t *testing.T) {
 	replicaSpec := func(class string) training.ReplicaType {
 		return training.ReplicaType{Replicas: 1, Template: []byte(`{"spec":{"priorityClassName":"` + class + `","containers":[{"resources":{"requests":{"cpu":"1"}}}]}}`)}
@@ -153,7 +153,7 @@ func TestGroupByPriority(t *testing.T) {
 	}
 }
 
-// A gang has no member that waits for others of it to run; room is asked for all.
+// minMember does not count replicas that wait for others to run; minResources covers all replicas.
 func TestGangOfThoseThatStartAtOnce(t *testing.T) {
 	waits := training.KnownReplicaType{Name: "Launcher", Label: "launcher", After: "Worker"}
 	template := []byte(`{"spec":{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}}`)

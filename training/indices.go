@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Indices is a set of indices of replicas, from 0 to MaxReplicas-1: ranges in ascending order, with a gap between any two.
+// Indices is a set of replica indices from 0 to MaxReplicas-1: ranges in ascending order, with a gap between any two.
 type Indices []Range
 
 // Range is all indices from First to Last, both included.
 type Range struct{ First, Last int }
 
-// Has says whether an index is one of the set.
+// Has reports whether an index is in the set.
 func (s Indices) Has(index int) bool {
 	_, found := slices.BinarySearchFunc(s, index, func(r Range, index int) int {
 		switch {
@@ -27,7 +27,7 @@ func (s Indices) Has(index int) bool {
 	return found
 }
 
-// Append is the set with one more index, which must be above all others.
+// Append returns the set with one more index, which must be above all others. It may change the receiver.
 func (s Indices) Append(index int) Indices {
 	if n := len(s); n > 0 && s[n-1].Last+1 == index {
 		s[n-1].Last = index
@@ -36,7 +36,7 @@ func (s Indices) Append(index int) Indices {
 	return append(s, Range{index, index})
 }
 
-// Count is the size of the set.
+// Count returns the size of the set.
 func (s Indices) Count() int {
 	n := 0
 	for _, r := range s {
@@ -46,15 +46,15 @@ func (s Indices) Count() int {
 }
 
 const (
-	// longRanges is from how many bytes on a set is written as a bitmap, if that is shorter: ranges are for readers, and one
-	// for every other replica of the largest job would be 50 KB.
+	// longRanges is the length in bytes above which a set is written as a bitmap if that is shorter. Ranges are easier to
+	// read, but one for every other replica of the largest job would take 50 KB.
 	longRanges = 1 << 10
-	// bitmapMark stands before the bitmap, which is base64 of bytes; index 0 is the lowest bit of the first. The bitmap of
+	// bitmapMark precedes the bitmap, which is base64 of bytes; index 0 is the lowest bit of the first byte. The bitmap of
 	// the largest set takes 3,334 bytes.
 	bitmapMark = "bitmap:"
 )
 
-// String is "0-3,7", or a bitmap if that is long. ParseIndices reads both.
+// String returns "0-3,7", or a bitmap if the ranges are long. ParseIndices reads both.
 func (s Indices) String() string {
 	var ranges []byte
 	for i, r := range s {
@@ -74,10 +74,10 @@ func (s Indices) String() string {
 	return string(ranges)
 }
 
-// MarshalText writes it as String does.
+// MarshalText returns the same text as String.
 func (s Indices) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what ParseIndices does, and never fails.
+// UnmarshalText parses like ParseIndices and never fails.
 func (s *Indices) UnmarshalText(text []byte) error {
 	*s = ParseIndices(string(text))
 	return nil
@@ -93,8 +93,8 @@ func (s Indices) bitmap() string {
 	return bitmapMark + base64.RawStdEncoding.EncodeToString(bits)
 }
 
-// ParseIndices reads a set leniently: what is no index nor range is left out, what lies beyond the largest index is cut
-// off, and the order does not matter. Whatever the text, the set is in normal form.
+// ParseIndices parses a set leniently: it skips malformed parts, cuts off indices beyond the largest one and accepts any
+// order. Whatever the text, the set is in normal form.
 func ParseIndices(text string) Indices {
 	if encoded, is := strings.CutPrefix(text, bitmapMark); is {
 		return parseBitmap(encoded)
@@ -120,7 +120,7 @@ func ParseIndices(text string) Indices {
 	return normal(found)
 }
 
-// normal joins ranges that touch each other.
+// normal sorts ranges and joins those that overlap or touch.
 func normal(ranges []Range) (s Indices) {
 	slices.SortFunc(ranges, func(a, b Range) int { return a.First - b.First })
 	for _, r := range ranges {

@@ -35,7 +35,7 @@ func TestParseIndices(t *testing.T) {
 	}
 }
 
-// What is written is read, in whichever form, and takes little room.
+// A set is read back as it was written, in both forms, and its text is short.
 func TestIndices(t *testing.T) {
 	index := rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(0, MaxReplicas-1))
 	rapid.Check(t, func(t *rapid.T) {

@@ -4,31 +4,31 @@ import (
 	"stoic/schema"
 )
 
-// Head is what can be read of any object of a kind, job or not.
+// Head is what can be read from any object of a kind, whether its spec is accepted or not.
 type Head struct {
 	schema.Head
 	Kind *Kind
-	// Status is what the object's status says, read leniently; see Status.
+	// Status is the object's status, read leniently; see Status.
 	Status Status
-	// Ledger is the ledger on record, if it is that of this object; else an empty one.
+	// Ledger is the stored ledger if it belongs to this object; else an empty one.
 	Ledger Ledger
-	// ManagedBy is empty for us; else the name of the controller that runs this object instead of us. It is read of
-	// rejections too: what is not ours is not ours to reject.
+	// ManagedBy is empty if this operator runs the object; else it is the name of the other controller. It is also set for
+	// rejections: the operator does not reject objects of other controllers.
 	ManagedBy string
-	// PodRestartPolicy is the path of the first restart policy in a pod template that the replica's replaces; empty if
-	// there is none, or its clients know no event about it. Its warning may be among those that are not kept.
+	// PodRestartPolicy is the path of the first restart policy in a pod template that the replica type's policy replaces. It
+	// is empty if there is none, or if clients of the kind know no event about it. The warning itself may have been dropped.
 	PodRestartPolicy string
 }
 
-// Job is an object in normal form. Only the converter makes one; no one writes to one.
+// Job is an object in normal form. Only the converter creates one; it is read-only.
 type Job struct {
 	*Head
 	Policy RunPolicy
-	// ReplicaTypes holds those that the author named, in the order of Kind.ReplicaTypes. Never empty.
+	// ReplicaTypes holds the replica types in the spec, in the order of Kind.ReplicaTypes. Never empty.
 	ReplicaTypes []ReplicaType
-	// Success says whose success is the job's.
+	// Success says which replicas must succeed for the job to succeed.
 	Success Success
-	// Batch is what the batch/v1 Job is to be like that runs a replica type, if one does.
+	// Batch holds the settings of the batch/v1 Job that runs a replica type, if there is one.
 	Batch BatchPolicy
 	// Own holds the normal form of the kind's own fields, for the kind's own functions.
 	Own any
@@ -36,7 +36,7 @@ type Job struct {
 	Verbatim []byte
 }
 
-// Rejection is an object that cannot be run, addressed to its author. Problems is never empty.
+// Rejection says why an object cannot be run. Problems is never empty.
 type Rejection struct {
 	*Head
 	Problems []schema.Problem // in order of path
@@ -48,13 +48,13 @@ type ReplicaType struct {
 	KnownReplicaType
 	Replicas int // 0..MaxReplicas, the default filled in
 	Restart  RestartPolicy
-	// Template is the pod template as compact JSON, as the author wrote it (also fields that no
-	// library knows), with what every replica shares already put in: the default port, the pod's
+	// Template is the pod template as compact JSON, as the user wrote it (unknown fields included),
+	// with the parts that all replicas share already filled in: the default port and the pod's
 	// restart policy. spec.containers exists and holds the training container.
 	Template []byte
-	// Container is the name of the container whose exit code is the replica's.
+	// Container is the name of the container whose exit code counts as the exit code of the replica.
 	Container string
-	// Ports are the ports of the training container, the first of each name, in the author's order.
+	// Ports are the ports of the training container, the first of each name, in the order of the template.
 	Ports []Port
 	// Port is the number of the port named Kind.Port.Name.
 	Port int32
@@ -62,7 +62,7 @@ type ReplicaType struct {
 	Expendable bool
 }
 
-// ReplicaType returns the job's replica type of that canonical name, or nil if the author named none such.
+// ReplicaType returns the job's replica type of that canonical name, or nil if the spec has none.
 func (j *Job) ReplicaType(name string) *ReplicaType {
 	for i := range j.ReplicaTypes {
 		if j.ReplicaTypes[i].Name == name {
@@ -72,7 +72,7 @@ func (j *Job) ReplicaType(name string) *ReplicaType {
 	return nil
 }
 
-// Replicas is the sum over all replica types.
+// Replicas returns the number of replicas of all replica types together.
 func (j *Job) Replicas() int {
 	sum := 0
 	for i := range j.ReplicaTypes {
@@ -81,7 +81,7 @@ func (j *Job) Replicas() int {
 	return sum
 }
 
-// Early is how many replicas start without waiting for others.
+// Early returns the number of replicas that start without waiting for others.
 func (j *Job) Early() int {
 	sum := 0
 	for i := range j.ReplicaTypes {
@@ -92,7 +92,7 @@ func (j *Job) Early() int {
 	return sum
 }
 
-// Awaited is the replica type for which another one waits; nil if it waits for none that the job has replicas of.
+// Awaited returns the replica type that rtype waits for. It is nil if there is none, or if the job has no replicas of it.
 func (j *Job) Awaited(rtype *ReplicaType) *ReplicaType {
 	after := rtype.After
 	if rtype.Batch {
@@ -108,7 +108,7 @@ func (j *Job) Awaited(rtype *ReplicaType) *ReplicaType {
 	return awaited
 }
 
-// Success says whose success is the job's success.
+// Success says which replicas must succeed for the job to succeed.
 //
 //	Rule   Running when                 Succeeded when
 //	All    any replica of it active     all replicas of it succeeded
@@ -120,7 +120,7 @@ func (j *Job) Awaited(rtype *ReplicaType) *ReplicaType {
 type Success struct {
 	ReplicaType string // canonical replica type name, or ""
 	Rule        SuccessRule
-	// Whole: every replica of Role carries the master label; otherwise only replica 0 does, or none if the kind is MastersOnly.
+	// Whole: every replica of ReplicaType carries the master label; otherwise only replica 0 does, or none if Kind.MastersOnly.
 	Whole bool
 }
 
@@ -156,11 +156,11 @@ type Scheduling struct {
 	Queue          string
 	PriorityClass  string
 	TimeoutSeconds Limit
-	// MinResources as the author wrote them, checked to be quantities.
+	// MinResources are quantities as the user wrote them. The converter has validated them.
 	MinResources map[string]string
 }
 
-// RestartPolicy of a replica type.
+// RestartPolicy is the restart policy of a replica type.
 //
 //	replica type's policy   pod's policy   a pod that has failed
 //	Always          Always         is replaced
@@ -168,7 +168,7 @@ type Scheduling struct {
 //	Never           Never          fails the job
 //	ExitCode        Never          is replaced if its exit code is at least 128 or unknown, else fails the job
 //
-// Whatever is replaced counts towards RunPolicy.Backoff; see Ledger.
+// Each replacement counts towards RunPolicy.Backoff; see Ledger.
 type RestartPolicy string
 
 const (
@@ -178,12 +178,12 @@ const (
 	RestartExitCode  RestartPolicy = "ExitCode"
 )
 
-// RestartPolicies lists the legal values, in the order in which messages name them.
+// RestartPolicies returns the legal values, in the order in which messages name them.
 func RestartPolicies() []string {
 	return []string{string(RestartAlways), string(RestartOnFailure), string(RestartNever), string(RestartExitCode)}
 }
 
-// Pod is the restart policy that the replica type's pods get.
+// Pod returns the restart policy of the replica type's pods.
 func (p RestartPolicy) Pod() string {
 	if p == RestartExitCode {
 		return string(RestartNever)
@@ -200,17 +200,17 @@ const (
 	CleanNone    CleanPodPolicy = "None"
 )
 
-// CleanPodPolicies lists the legal values, in the order in which messages name them.
+// CleanPodPolicies returns the legal values, in the order in which messages name them.
 func CleanPodPolicies() []string {
 	return []string{string(CleanAll), string(CleanRunning), string(CleanNone)}
 }
 
 const (
 	// MaxReplicas bounds the replicas of one job, all replica types together. It is far above what an API
-	// server carries for one job and keeps a typing error from becoming a loop bound.
+	// server can handle for one job, and bounds all loops over replicas.
 	MaxReplicas = 20000
 	// ManagedByUs is the value of spec.runPolicy.managedBy that names this operator.
 	ManagedByUs = "kubeflow.org/training-operator"
-	// ManagedByMultiKueue names the one other controller that the API allows.
+	// ManagedByMultiKueue names the only other controller that the API allows.
 	ManagedByMultiKueue = "kueue.x-k8s.io/multikueue"
 )

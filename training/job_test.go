@@ -61,8 +61,8 @@ func TestRestartPolicies(t *testing.T) {
 	}
 }
 
-// TestKinds: what every kind must be. Names of replica types must not be equal but for case, labels must be part of a
-// DNS name and tell replica types apart in the name of a child.
+// TestKinds checks the rules for every kind. Names of replica types must differ by more than case. Labels must be part of
+// a DNS name and distinguish the replica types in the name of a child.
 func TestKinds(t *testing.T) {
 	names := map[string]bool{}
 	for _, k := range kinds.All() {

@@ -8,28 +8,28 @@ import (
 	"stoic/schema"
 )
 
-// NativeVersion is one version of the gang scheduling that Kubernetes itself has (KEP-4671, KEP-5832). Its names moved with
-// each release, so each version says by itself what it wants.
+// NativeVersion is one version of the gang scheduling API of Kubernetes itself (KEP-4671, KEP-5832). Field names changed
+// with each release, so each version has its own functions.
 //
-//	Kubernetes   version    objects of a job       its pods name            minCount
+//	Kubernetes   version    objects of a job       its pods refer to        minCount
 //	1.37         v1beta1    Workload, PodGroup     the PodGroup             may change
-//	1.36         v1alpha2   Workload, PodGroup     the PodGroup             stays; the author reads that
-//	1.35         v1alpha1   Workload               a group of the Workload  stays
+//	1.36         v1alpha2   Workload, PodGroup     the PodGroup             immutable; an event reports it
+//	1.35         v1alpha1   Workload               a group of the Workload  immutable
 //
-// All objects have the name of the job, and are made before its pods.
+// All objects have the name of the job, and are created before its pods.
 type NativeVersion struct {
 	Name string
-	// Kinds are the resources of its objects, in the order in which they are made. The last one has the group of the pods.
+	// Kinds are the resources of its objects, in order of creation. The last one contains the group of the pods.
 	Kinds []schema.Resource
-	// specs are what shall stand in the specs of the objects, and what they are made with beside that.
+	// specs returns, for each of Kinds, the desired spec and the fields that are set at creation only.
 	specs func(g nativeGroup) []nativeSpec
-	// member are the fields of the spec of a pod that belongs to the group.
+	// member returns the fields in the spec of a pod that assign it to the group.
 	member func(job string) map[string]json.RawMessage
 	// minCount reads it from the spec of the last of Kinds.
 	minCount func(spec []byte) int
 }
 
-// nativeGroup is what a job asks of its group.
+// nativeGroup holds the settings of the group of a job.
 type nativeGroup struct {
 	job           *Job
 	minCount      int64
@@ -40,7 +40,7 @@ type nativeSpec struct{ spec, once map[string]any }
 
 const nativeGroupName = "pods" // of the one group in a Workload
 
-// NativeVersions lists the versions that are known, the newest first.
+// NativeVersions returns the known versions, the newest first.
 func NativeVersions() []NativeVersion {
 	schedulingGroup := func(job string) map[string]json.RawMessage {
 		return map[string]json.RawMessage{"schedulingGroup": schema.JSON(map[string]string{"podGroupName": job})}
@@ -58,15 +58,15 @@ func native(version, plural, kind string) schema.Resource {
 	return schema.Resource{Group: "scheduling.k8s.io", Version: version, Plural: plural, Kind: kind}
 }
 
-// IsNative says whether a resource is one of native gang scheduling, of any version.
+// IsNative reports whether a resource belongs to native gang scheduling, in any version.
 func IsNative(r schema.Resource) bool {
 	return slices.ContainsFunc(NativeVersions(), func(v NativeVersion) bool { return v.Has(r) })
 }
 
-// Has says whether a resource is one of this version.
+// Has reports whether a resource belongs to this version.
 func (v *NativeVersion) Has(r schema.Resource) bool { return slices.Contains(v.Kinds, r) }
 
-// Dependents are the objects of this version that a job asks for.
+// Dependents returns the objects of this version that a job needs.
 func (v *NativeVersion) Dependents(j *Job) []Dependent {
 	if j.Replicas() == 0 {
 		return nil
@@ -94,10 +94,10 @@ func written(fields map[string]any) map[string]json.RawMessage {
 	return all
 }
 
-// Member are the fields of the spec of a pod that belongs to the group of a job.
+// Member returns the fields in the spec of a pod that assign it to the group of a job.
 func (v *NativeVersion) Member(job string) map[string]json.RawMessage { return v.member(job) }
 
-// MinCount that the stored spec of the last of Kinds says; 0 if it says none. The spec may be anything.
+// MinCount returns minCount from the stored spec of the last of Kinds; 0 if there is none. The spec may be anything.
 func (v *NativeVersion) MinCount(spec []byte) int { return v.minCount(spec) }
 
 type nativePolicy struct {
@@ -106,7 +106,7 @@ type nativePolicy struct {
 	} `json:"gang"`
 }
 
-// minCountOfGroup reads the spec of a PodGroup.
+// minCountOfGroup reads minCount from the spec of a PodGroup.
 func minCountOfGroup(spec []byte) int {
 	var read struct {
 		Policy nativePolicy `json:"schedulingPolicy"`
@@ -117,7 +117,7 @@ func minCountOfGroup(spec []byte) int {
 	return read.Policy.Gang.MinCount
 }
 
-// minCountOfWorkload reads the spec of a Workload of v1alpha1, which has the groups.
+// minCountOfWorkload reads minCount from the spec of a Workload of v1alpha1, which contains the group.
 func minCountOfWorkload(spec []byte) int {
 	var read struct {
 		PodGroups []struct {
@@ -140,12 +140,12 @@ func (g nativeGroup) controllerRef() map[string]any {
 	return map[string]any{"apiGroup": kind.Group, "kind": kind.Name, "name": g.job.Meta.Name}
 }
 
-// template of the Workload is the group as it was at first: no version lets it change.
+// template returns the group template of a Workload. It keeps its first value, because it is immutable in all versions.
 func (g nativeGroup) template() map[string]any {
 	return g.withPriority(map[string]any{"name": nativeGroupName, "schedulingPolicy": g.policy()})
 }
 
-// withPriority is for an API server with workload-aware preemption; others drop the field.
+// withPriority sets priorityClassName, for an API server with workload-aware preemption; others drop the field.
 func (g nativeGroup) withPriority(fields map[string]any) map[string]any {
 	if g.priorityClass != "" {
 		fields["priorityClassName"] = g.priorityClass
@@ -153,7 +153,7 @@ func (g nativeGroup) withPriority(fields map[string]any) map[string]any {
 	return fields
 }
 
-// workloadAndGroup are the specs of a Workload and of a PodGroup that names it by reference.
+// workloadAndGroup returns the specs of a Workload and of a PodGroup, which has the given reference to the Workload.
 func (g nativeGroup) workloadAndGroup(reference map[string]any) []nativeSpec {
 	return []nativeSpec{
 		{once: map[string]any{"controllerRef": g.controllerRef(), "podGroupTemplates": []any{g.template()}}},

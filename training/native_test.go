@@ -7,8 +7,8 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestNativeVersions: every version makes as many objects as it has resources, and reads what it has made; what it cannot read
-// is no number.
+// TestNativeVersions: every version creates as many objects as it has resources, and reads minCount back; an unreadable spec
+// has no minCount.
 func TestNativeVersions(t *testing.T) {
 	job := func(replicas int, minAvailable training.Limit) *training.Job {
 		head := &training.Head{Kind: kinds.TFJob()}

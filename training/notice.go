@@ -2,12 +2,12 @@ package training
 
 import "slices"
 
-// Notice says of one reason where it is found and when it is given.
+// Notice documents one reason: where it appears and when.
 type Notice struct {
 	Reason string
-	OfKind bool   // the kind's name stands in front of it: TFJobCreated
+	OfKind bool   // the kind's name is its prefix: TFJobCreated
 	Where  string // NormalEvent, WarningEvent, or the conditions that carry it
-	When   string // to stand behind "given when"
+	When   string // completes the sentence "given when"
 }
 
 const (
@@ -15,11 +15,11 @@ const (
 	WarningEvent = "Warning event"
 )
 
-// Notices lists every reason, in the order in which a job may meet them. A reason that is given in a condition and
+// Notices returns every reason, in the order in which they may occur for a job. A reason that appears in a condition and
 // in an event is listed twice.
 func Notices() []Notice { return slices.Concat(jobNotices(), podNotices(), dependentNotices()) }
 
-// jobNotices are about the job as a whole.
+// jobNotices returns the reasons about the job as a whole.
 func jobNotices() []Notice {
 	const created, running, restarting = "condition Created", "condition Running", "condition Restarting"
 	const suspended, succeeded, failed, stalled = "condition Suspended", "condition Succeeded", "condition Failed", "condition Stalled"
@@ -29,7 +29,7 @@ func jobNotices() []Notice {
 		{ReasonInvalidSpec, false, failed, "the same; it goes away when the spec is repaired"},
 		{ReasonInvalidSpecUpdate, false, stalled, "a job that was accepted is edited into something that is rejected; its pods are not touched"},
 		{ReasonSpecAccepted, true, NormalEvent, "a rejected spec was repaired"},
-		{ReasonUnknownField, false, WarningEvent, "a field is unknown or stands in the wrong place; the job runs"},
+		{ReasonUnknownField, false, WarningEvent, "a field is unknown or in the wrong place; the job runs"},
 		{ReasonSpecWarning, true, WarningEvent, "something else is odd that does not keep the job from running"},
 
 		{ReasonCreated, true, created, "the job is accepted"},
@@ -49,27 +49,27 @@ func jobNotices() []Notice {
 	}
 }
 
-// podNotices are about its pods.
+// podNotices returns the reasons about pods.
 func podNotices() []Notice {
 	return []Notice{
 		{ReasonCreatedPod, false, NormalEvent, "pods were created; one event names all of a reconcile"},
 		{ReasonCreatePodFailed, false, WarningEvent, "the API server refuses a pod for a reason that the author can act on: a quota, a LimitRange, the Pod Security level, a PriorityClass or ServiceAccount that is not there, a webhook; once for each cause and generation"},
 		{ReasonPodUnschedulable, false, WarningEvent, "the scheduler finds no node for a pod, by its condition `PodScheduled`"},
-		{ReasonPodSchedulingGated, false, NormalEvent, "a pod has scheduling gates that nobody has removed yet"},
+		{ReasonPodSchedulingGated, false, NormalEvent, "a pod has scheduling gates that have not been removed yet"},
 		{ReasonPodImageFailed, false, WarningEvent, "an image cannot be pulled: `ErrImagePull`, `ImagePullBackOff`, `InvalidImageName` and the like"},
 		{ReasonPodContainerFailed, false, WarningEvent, "a container cannot be created or started: `CreateContainerConfigError`, `CreateContainerError`, `RunContainerError` and the like"},
 		{ReasonPodCrashLoop, false, WarningEvent, "a container ends again and again: `CrashLoopBackOff`"},
 		{ReasonPodNotAdmitted, false, WarningEvent, "the kubelet refuses a pod that was scheduled: `UnexpectedAdmissionError`, `OutOfcpu`, `NodeAffinity` and the like"},
 		{ReasonPodPreempted, false, WarningEvent, "pods of a higher priority take the place of a pod, by its condition `DisruptionTarget`"},
 		{ReasonPodEvicted, false, WarningEvent, "a pod is evicted: by the eviction API, as in a drain, or by its node, which has no memory left or shuts down"},
-		{ReasonPodNodeLost, false, WarningEvent, "a pod goes with its node: a taint that it does not tolerate, or a node that is gone"},
+		{ReasonPodNodeLost, false, WarningEvent, "a pod is lost with its node: the node has a taint that the pod does not tolerate, or is gone"},
 		{ReasonPodCannotRun, false, WarningEvent, "a pod waits, or has failed, for a reason that the operator has no name for; the message has the pod's"},
 		{ReasonDeletedPod, false, NormalEvent, "pods were deleted"},
 		{ReasonDeletePodFailed, false, WarningEvent, "the API server refuses the deletion of a pod, or the record of it on the job that must stand first"},
 	}
 }
 
-// dependentNotices are about the other objects that it owns, and about its own end.
+// dependentNotices returns the reasons about the other objects that a job owns, and about the deletion of the job.
 func dependentNotices() []Notice {
 	return []Notice{
 		{ReasonCreatedService, false, NormalEvent, "services were created"},
@@ -83,7 +83,7 @@ func dependentNotices() []Notice {
 		{ReasonDeletePodGroupFailed, false, WarningEvent, "the API server refuses its deletion"},
 		{ReasonPodGroupNotAdmitted, false, NormalEvent, "pods have been waiting for some seconds for Volcano to admit the PodGroup"},
 		{ReasonPodGroupUnavailable, false, WarningEvent, "pods wait because PodGroups cannot be read: their CRD is missing, or a permission"},
-		{ReasonPodRestartPolicy, false, WarningEvent, "a pod template has a restart policy of its own, in whose place the replica's stands; once for a generation, beside `KINDSpecWarning`"},
+		{ReasonPodRestartPolicy, false, WarningEvent, "a pod template has a restart policy of its own, which that of the replica type replaces; once for a generation, beside `KINDSpecWarning`"},
 		{ReasonOtherScheduler, false, WarningEvent, "a pod template names another scheduler than the one that schedules gangs; it is not overwritten"},
 		{ReasonCreatedAutoscaler, false, NormalEvent, "the autoscaler of an elastic job was created"},
 		{ReasonCreateAutoscalerFailed, false, WarningEvent, "the API server refuses it; the job runs without"},
@@ -95,7 +95,7 @@ func dependentNotices() []Notice {
 		{ReasonUpdateDependentFailed, false, WarningEvent, "the API server refuses to change one of these"},
 		{ReasonDeleteDependentFailed, false, WarningEvent, "the API server refuses the deletion of one of these"},
 		{ReasonDependentUnavailable, false, WarningEvent, "pods wait because objects of one of these resources cannot be read: a permission is missing"},
-		{ReasonNameConflict, false, WarningEvent, "a pod, service or other object that belongs to somebody else has the name of one of the job's; it is not touched"},
+		{ReasonNameConflict, false, WarningEvent, "a pod, service or other object of another owner has the name of one of the job's; it is not touched"},
 		{ReasonDeletedJob, false, NormalEvent, "the job was deleted because `ttlSecondsAfterFinished` had passed"},
 		{ReasonDeleteJobFailed, false, WarningEvent, "the API server refuses that deletion"},
 	}

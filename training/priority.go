@@ -8,23 +8,23 @@ import (
 	"stoic/schema"
 )
 
-// Priorities are the values of the cluster's PriorityClasses, by name. The value of "" is that of pods that name no class:
-// the global default's, if there is one. A class that is not there counts as 0. nil: the classes are not known.
+// Priorities holds the values of the cluster's PriorityClasses by name. The key "" holds the value for pods that name no
+// class: that of the global default, if there is one. A missing class counts as 0. nil: the classes are unknown.
 type Priorities map[string]int32
 
-// PriorityClasses are the resource that they are read from.
+// PriorityClasses returns the resource that Priorities are read from.
 func PriorityClasses() schema.Resource {
 	return schema.Resource{Group: "scheduling.k8s.io", Version: "v1", Plural: "priorityclasses", Kind: "PriorityClass", Cluster: true}
 }
 
-// PriorityState is what the cache keeps of a PriorityClass beside its metadata.
+// PriorityState is what the cache keeps of a PriorityClass in addition to its metadata.
 type PriorityState struct {
 	Value         int32
 	GlobalDefault bool
 }
 
-// PrioritiesOf are the values of all classes that are there; nil if they cannot be read. While there are two global
-// defaults, the API server takes the lower one.
+// PrioritiesOf returns the values of all classes; nil if they cannot be read. If there are two global defaults, the lower
+// one counts, as in the API server.
 func PrioritiesOf(classes schema.Children) Priorities {
 	if classes.Unknown {
 		return nil
@@ -43,7 +43,7 @@ func PrioritiesOf(classes schema.Children) Priorities {
 	return values
 }
 
-// PriorityClass is the class that a replica type's pods name, or an empty string.
+// PriorityClass returns the priorityClassName of the replica type's pods, or an empty string.
 func (r *ReplicaType) PriorityClass() string {
 	var pod struct {
 		Spec struct {
@@ -54,7 +54,7 @@ func (r *ReplicaType) PriorityClass() string {
 	return pod.Spec.PriorityClassName
 }
 
-// mixesPriorities: the pods of its replica types do not all name the same class.
+// mixesPriorities reports whether the replica types name different priority classes.
 func (j *Job) mixesPriorities() bool {
 	for i := range j.ReplicaTypes {
 		if j.ReplicaTypes[i].PriorityClass() != j.ReplicaTypes[0].PriorityClass() {
@@ -64,7 +64,7 @@ func (j *Job) mixesPriorities() bool {
 	return false
 }
 
-// byPriority are the replica types, those of the highest priority first, else in the order of the kind.
+// byPriority returns the replica types in descending order of priority; equal ones in the order of the kind.
 func (j *Job) byPriority(priorities Priorities) []*ReplicaType {
 	type ranked struct {
 		rtype    *ReplicaType

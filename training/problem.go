@@ -2,27 +2,27 @@ package training
 
 import "slices"
 
-// PodProblem is what the pod layer says of a pod that cannot run, or that is taken away by something that is not its job.
+// PodProblem says why a pod cannot run, or why something other than its job removes it.
 type PodProblem struct {
 	Reason string // that of the event about the job: one of PodProblemKinds
 	Detail string // the words of the scheduler, the kubelet or a controller: clean, at most MaxPodDetail bytes
 }
 
-// MaxPodDetail bounds what is kept of those words, for each pod that has a problem.
+// MaxPodDetail bounds PodProblem.Detail, in bytes.
 const MaxPodDetail = 200
 
-// PodProblemKind says what a reason means for the job.
+// PodProblemKind describes one reason of a PodProblem.
 type PodProblemKind struct {
 	Reason string
-	// Sentence stands behind the names of the pods.
+	// Sentence follows the names of the pods in the event.
 	Sentence string
 	// Waits: unless it has failed, the pod may still run. Otherwise it has ended, or is about to.
 	Waits bool
-	// Intended: somebody wants it so.
+	// Intended: a user or controller has configured this state, so the event is not a warning.
 	Intended bool
 }
 
-// PodProblemKinds lists all, those that the author should read first before the others.
+// PodProblemKinds returns all kinds, the most important ones for the user first.
 func PodProblemKinds() []PodProblemKind {
 	return []PodProblemKind{
 		{Reason: ReasonPodUnschedulable, Sentence: "cannot be scheduled", Waits: true},
@@ -38,7 +38,7 @@ func PodProblemKinds() []PodProblemKind {
 	}
 }
 
-// PodProblemLabel is what metrics call a reason of a pod problem: itself, or "other" for all that is not known by name.
+// PodProblemLabel returns the metric label for the reason of a pod problem: the reason, or "other" if it is not classified.
 func PodProblemLabel(reason string) string {
 	known := slices.ContainsFunc(PodProblemKinds(), func(k PodProblemKind) bool { return k.Reason == reason })
 	if !known || reason == ReasonPodCannotRun {

@@ -2,8 +2,8 @@ package training
 
 import "stoic/schema"
 
-// Every reason string is API: users write alerts and scripts on them. They stand here and nowhere else.
-// Reasons that carry the kind's name are made by Kind.Reason: TFJobCreated.
+// Every reason string is API: users write alerts and scripts on them. They are defined only in this file.
+// Kind.Reason puts the kind's name in front of some of them: TFJobCreated.
 const (
 	ReasonInvalidSpec       = "InvalidSpec"       // Stalled and Failed of a job that was never accepted
 	ReasonInvalidSpecUpdate = "InvalidSpecUpdate" // Stalled of a job that was accepted before
@@ -19,7 +19,7 @@ const (
 	ReasonEvictedWorkers   = "Evicted"          // Failed: workers were evicted that are not replaced
 	ReasonFailedValidation = "FailedValidation" // event: one problem of a rejected spec
 	ReasonSpecAccepted     = "SpecAccepted"     // event: a rejected spec was repaired
-	ReasonSpecWarning      = "SpecWarning"      // event: something odd that does not keep the job from running
+	ReasonSpecWarning      = "SpecWarning"      // event: a warning that does not keep the job from running
 
 	ReasonCreatedPod          = "SuccessfulCreatePod"
 	ReasonCreatePodFailed     = "FailedCreatePod"
@@ -36,7 +36,7 @@ const (
 	ReasonPodRestartPolicy    = "SetPodTemplateRestartPolicy" // beside the warning of the spec: clients of 1.9 know it
 )
 
-// Reasons of events about pods that cannot run, or that something other than their job takes away; see PodProblemKinds.
+// Reasons of events about pods that cannot run, or that something other than their job removes; see PodProblemKinds.
 const (
 	ReasonPodUnschedulable   = "PodUnschedulable"
 	ReasonPodSchedulingGated = "PodSchedulingGated"
@@ -50,7 +50,7 @@ const (
 	ReasonPodCannotRun       = "PodCannotRun" // all others
 )
 
-// Reasons of the objects beside pods and services; see DependentReasonsOf.
+// Reasons of events about PodGroups and autoscalers; see DependentReasonsOf.
 const (
 	ReasonCreatedPodGroup      = "SuccessfulCreatePodGroup"
 	ReasonCreatePodGroupFailed = "FailedCreatePodGroup"
@@ -68,8 +68,8 @@ const (
 	ReasonAutoscalerUnavailable  = "HorizontalPodAutoscalerUnavailable"
 )
 
-// Reasons of the objects that only run a job and say nothing to its author while they can be made: ConfigMaps, Secrets,
-// ServiceAccounts, Roles and RoleBindings, and the Services and Jobs of a launcher. The message names the object.
+// Reasons of events about the other dependents, which cause no event when they are created: ConfigMaps, Secrets,
+// ServiceAccounts, Roles, RoleBindings, and the Services and Jobs of a launcher. The message names the object.
 const (
 	ReasonCreateDependentFailed = "FailedCreateDependent"
 	ReasonUpdateDependentFailed = "FailedUpdateDependent"
@@ -80,7 +80,7 @@ const (
 // DependentReasons are the reasons of the events about dependent objects of one resource.
 type DependentReasons struct{ Created, CreateFailed, UpdateFailed, Deleted, DeleteFailed, Unavailable string }
 
-// DependentReasonsOf a resource of dependent objects.
+// DependentReasonsOf returns the reasons for a resource of dependent objects.
 func DependentReasonsOf(r schema.Resource) DependentReasons {
 	switch r {
 	case Autoscalers():
@@ -95,5 +95,5 @@ func DependentReasonsOf(r schema.Resource) DependentReasons {
 		DeleteFailed: ReasonDeleteDependentFailed, Unavailable: ReasonDependentUnavailable}
 }
 
-// Reason is a reason that carries the kind's name: Reason(ReasonCreated) is "TFJobCreated".
+// Reason puts the kind's name in front of a reason: Reason(ReasonCreated) is "TFJobCreated".
 func (k *Kind) Reason(suffix string) string { return k.Name + suffix }

@@ -10,7 +10,7 @@ import (
 	"stoic/schema"
 )
 
-// amounts of resources, by name.
+// amounts holds quantities by the name of the resource.
 type amounts map[string]resource.Quantity
 
 func (a amounts) add(b amounts) {
@@ -21,7 +21,7 @@ func (a amounts) add(b amounts) {
 	}
 }
 
-// rise takes over what b has more of.
+// rise sets each quantity to the maximum of a and b.
 func (a amounts) rise(b amounts) {
 	for name, quantity := range b {
 		if have, ok := a[name]; !ok || have.Cmp(quantity) < 0 {
@@ -30,7 +30,7 @@ func (a amounts) rise(b amounts) {
 	}
 }
 
-// written as quantities are in manifests; nothing of something is left out.
+// written returns the quantities as they are written in manifests, without those that are zero.
 func (a amounts) written() map[string]string {
 	texts := make(map[string]string, len(a))
 	for _, name := range slices.Sorted(maps.Keys(a)) {
@@ -41,7 +41,7 @@ func (a amounts) written() map[string]string {
 	return texts
 }
 
-// figure is a quantity as manifests may hold it, a string or a number. What is neither is an empty one.
+// figure is a quantity as it may appear in manifests: a string or a number. Other values do not parse as a quantity.
 type figure string
 
 func (f *figure) UnmarshalJSON(text []byte) error {
@@ -74,19 +74,19 @@ func figures(of map[string]figure) amounts {
 	return a
 }
 
-// amounts that are asked for: requests, and of what has none, the limit, as the API server fills them in.
+// amounts returns the requests. A resource without a request counts with its limit, as in the API server's defaulting.
 func (n needs) amounts() amounts {
 	a := figures(n.Limits)
 	maps.Copy(a, figures(n.Requests))
 	return a
 }
 
-// podNeeds is what the scheduler reserves for one pod. The template was checked by the converter; what cannot be
-// read of it counts as nothing.
+// podNeeds returns what the scheduler reserves for one pod. The converter has checked the template; unreadable parts count
+// as nothing.
 //
-//	init containers run one after the other, before the containers    the largest counts
-//	those that restart always continue beside all that start later       they count as containers from there on
-//	the pod's own resources stand in place of the sum of what they name, and its overhead comes on top
+//	init containers run one after the other, before the containers       the largest counts
+//	those with restartPolicy Always run beside everything started later  they count as containers from then on
+//	pod-level resources replace the sums of the resources that they name; the overhead is added
 func podNeeds(template []byte, init []json.RawMessage) amounts {
 	var pod struct {
 		Spec struct {
@@ -121,8 +121,8 @@ func podNeeds(template []byte, init []json.RawMessage) amounts {
 	return most
 }
 
-// Needs is what the first so many replicas of the job reserve together: those of the highest priority first, and of the
-// same priority in the order of the kind's replica types.
+// Needs returns what the first replicas of the job reserve together. Replicas are ordered by descending priority, and
+// with equal priority by the order of the kind's replica types.
 func (j *Job) Needs(replicas int, priorities Priorities) map[string]string {
 	sum := amounts{}
 	for _, rtype := range j.byPriority(priorities) {

@@ -2,19 +2,19 @@ package training
 
 import "cmp"
 
-// Sentences are the messages of a job's conditions, in the words that the clients of its kind know from
-// training-operator 1.9. What a kind leaves empty is said in the words of all kinds.
+// Sentences are the messages of a job's conditions, in the wording that clients of its kind know from
+// training-operator 1.9. If a kind leaves one empty, the default of all kinds is used.
 type Sentences struct {
 	Created, Running, Succeeded string
-	// NotRunning is the message of a Running that is False because the job is suspended.
+	// NotRunning is the message of the condition Running when it is False because the job is suspended.
 	NotRunning, Suspended, Resumed string
-	// PodRestartPolicy is that of the event about a restart policy in a pod template.
+	// PodRestartPolicy is the message of the event about a restart policy in a pod template.
 	PodRestartPolicy string
 	// Failed is followed by the number and the replica type of the replicas that failed.
 	Failed string
 }
 
-// Sentences of the job. They name it with its namespace, unless its kind has words of its own.
+// Sentences returns the messages of the job, with the defaults filled in.
 func (j *Job) Sentences() Sentences {
 	full, short := j.Kind.Name+" "+j.Key(), j.Kind.Name+" "+j.Meta.Name
 	own := Sentences{}

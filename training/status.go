@@ -77,7 +77,7 @@ const (
 	Suspended  ConditionType = "Suspended"
 	Succeeded  ConditionType = "Succeeded"
 	Failed     ConditionType = "Failed"
-	// Stalled says that the spec cannot be acted on. It stands before the lifecycle conditions:
+	// Stalled says that the spec is rejected. It precedes the lifecycle conditions:
 	// the last condition is the state that kubectl and the SDK show.
 	Stalled ConditionType = "Stalled"
 )
@@ -92,14 +92,14 @@ func (s *Status) Condition(t ConditionType) *Condition {
 	return nil
 }
 
-// Is says whether the condition of that type is True.
+// Is reports whether the condition of that type is True.
 func (s *Status) Is(t ConditionType) bool {
 	c := s.Condition(t)
 	return c != nil && c.Status == metav1.ConditionTrue
 }
 
-// Terminal returns Succeeded or Failed if the job is over, else "". A Failed that says the spec is
-// invalid is no terminal condition: it goes when the spec is repaired.
+// Terminal returns Succeeded or Failed if the job is over, else "". A Failed with ReasonInvalidSpec
+// is no terminal condition: it is removed when the spec is repaired.
 func (s *Status) Terminal() ConditionType {
 	if s.Is(Succeeded) {
 		return Succeeded

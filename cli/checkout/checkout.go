@@ -16,11 +16,11 @@ import (
 // module is the name of the engine's module.
 const module = "stoic"
 
-// ErrNotFound tells what to do, because only the user can.
+// ErrNotFound says what to do, because only the user can do it.
 var ErrNotFound = errors.New("the sources of stoic were not found: run in a checkout of stoic or in a module that requires it, or give --engine PATH")
 
-// Find returns the absolute path of the sources: the given one; else what the module in whose folder the call is made requires;
-// else the checkout that the folder, or this program, stands in.
+// Find returns the absolute path of the sources: given, if it is set; else the engine that the module in folder requires; else the
+// checkout that contains folder, or this program.
 func Find(ctx context.Context, given, folder string) (string, error) {
 	if given != "" {
 		if !is(given) {
@@ -49,8 +49,8 @@ func Find(ctx context.Context, given, folder string) (string, error) {
 	return "", ErrNotFound
 }
 
-// Required is where the module of a folder has the engine from, by its go.mod; empty if it does not require it, or if that cannot
-// be known.
+// Required returns the folder of the engine that the module of a folder requires, according to its go.mod. It is empty if the module
+// does not require the engine, or if that cannot be determined.
 func Required(ctx context.Context, folder string) string {
 	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
 	process.Interruptible(cmd)
@@ -65,15 +65,15 @@ func Required(ctx context.Context, folder string) string {
 	return ""
 }
 
-// is: the folder holds the module.
+// is reports whether the folder holds the module.
 func is(dir string) bool {
 	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	first, _, _ := strings.Cut(string(text), "\n")
 	return err == nil && strings.TrimSpace(first) == "module "+module
 }
 
-// Tool builds a tool of the engine's module tools, unless it is in the build cache, and returns the file. It needs the go command;
-// what the tool is compiled from is downloaded if it is not in the module cache.
+// Tool builds a tool of the engine's module tools, unless it is in the build cache, and returns the path of the executable. It needs
+// the go command. Modules that the tool needs are downloaded if they are not in the module cache.
 func Tool(ctx context.Context, engine, name string) (file string, err error) {
 	out, err := runGo(ctx, filepath.Join(engine, "tools"), nil, "tool", "-n", name)
 	if err != nil {
@@ -91,7 +91,7 @@ func Run(ctx context.Context, engine, program string, in []byte) (out []byte, er
 	return out, nil
 }
 
-// runGo runs the go command, and says in words what it complains of.
+// runGo runs the go command. Its error repeats what the command printed to standard error.
 func runGo(ctx context.Context, folder string, in []byte, args ...string) ([]byte, error) {
 	program, err := exec.LookPath("go")
 	if err != nil {
@@ -100,7 +100,7 @@ func runGo(ctx context.Context, folder string, in []byte, args ...string) ([]byt
 	cmd := exec.CommandContext(ctx, program, args...)
 	process.Interruptible(cmd)
 	cmd.Dir, cmd.Stdin = folder, bytes.NewReader(in)
-	// As make compiles everything, whatever the user has set for other programs; and no C compiler is needed.
+	// These are the settings of make, whatever the user has set for other programs. No C compiler is needed.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOOS=", "GOARCH=", "GOFLAGS=-trimpath", "CGO_ENABLED=0", "PWD="+folder)
 	out, err := cmd.Output()
 	if ctx.Err() != nil {

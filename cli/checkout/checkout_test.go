@@ -19,7 +19,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// TestFind: what is given, what a module requires, what a folder stands in, in this order.
+// TestFind: the given folder, what a module requires, and the checkout around a folder, in this order.
 func TestFind(t *testing.T) {
 	top := t.TempDir()
 	given, required, around := filepath.Join(top, "given"), filepath.Join(top, "required"), filepath.Join(top, "around")
@@ -50,7 +50,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestRun: what goes wrong is said in the words of go, or of the program; an interrupted call says so.
+// TestRun: errors contain the message of go or of the program; an interrupted call says so.
 func TestRun(t *testing.T) {
 	engine := t.TempDir()
 	write(t, filepath.Join(engine, "tools", "go.mod"), "module tools\n\ngo 1.26\n")

@@ -45,7 +45,7 @@ func TestRunEndsWhatItStarted(t *testing.T) {
 	if err := held.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.Copy(io.Discard, held); err != nil { // the end of the pipe comes with its end
+	if _, err := io.Copy(io.Discard, held); err != nil { // the pipe ends when its writer ends
 		t.Errorf("what go started is running: %v", err)
 	}
 }

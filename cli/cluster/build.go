@@ -19,22 +19,20 @@ import (
 const (
 	// kept is how many binaries stay in the cache; each has more than 100 MB.
 	kept = 3
-	// reportInterval is how often somebody who waits hears something.
+	// reportInterval is how often progress is reported to a user who waits.
 	reportInterval = 10 * time.Second
 )
 
-// Build makes sure that the binary of the local control plane exists, and that
-// of KINE if the options want it, and returns the path of the first. If it has
-// to be built, that takes some minutes, once: the binary stays in the user's
-// cache directory. Several processes may call it at the same time; one builds,
-// the others wait.
+// Build makes sure that the binary of the local control plane exists, and that of KINE if the options need it. It returns the path
+// of the first. The first build takes some minutes; the binary is then kept in the user's cache directory. Several processes may
+// call Build at the same time: one builds, the others wait.
 func Build(ctx context.Context, o Options) (string, error) {
 	program, _, err := programs(ctx, o)
 	return program, err
 }
 
-// programs builds the local control plane and, if the options want it, KINE,
-// and returns both paths; kine is empty without.
+// programs builds the local control plane and, if the options need it, KINE. It returns both paths; kine is empty if it is not
+// needed.
 func programs(ctx context.Context, o Options) (program, kine string, err error) {
 	if program, err = buildPlane(ctx, o); err == nil && o.needsKine() {
 		kine, err = buildKine(ctx, o)
@@ -65,7 +63,7 @@ func buildKine(ctx context.Context, o Options) (string, error) {
 	return b.once(ctx)
 }
 
-// once builds what was not built yet.
+// once builds the binary unless it exists.
 func (b *build) once(ctx context.Context) (string, error) {
 	if b.exists() {
 		return b.binary, nil
@@ -84,7 +82,7 @@ func (b *build) once(ctx context.Context) (string, error) {
 	return b.binary, b.prune()
 }
 
-// build is one binary to make.
+// build describes one binary to build.
 type build struct {
 	options Options
 	name    string // of the program, and of its folder in the cache
@@ -124,14 +122,14 @@ func (o Options) plan(ctx context.Context) (*build, error) {
 	return b, b.place()
 }
 
-// of is the build of a program whose module is a folder of these sources.
+// of returns the build of a program whose module is a subfolder of these sources.
 func (b *build) of(module string) (*build, error) {
 	part := *b
 	part.name, part.what, part.source, part.modfile = module, strings.ToUpper(module), filepath.Join(b.source, module), ownModfile
 	return &part, part.place()
 }
 
-// place chooses where the binary is kept, by what the sources are.
+// place chooses the path of the binary by the fingerprint of the sources.
 func (b *build) place() error {
 	id, err := b.fingerprint()
 	if err != nil {
@@ -156,7 +154,7 @@ func (b *build) program() string {
 	return b.name
 }
 
-// exists also marks the binary as used, so that prune keeps it.
+// exists reports whether the binary exists. It also marks the binary as used, so that prune keeps it.
 func (b *build) exists() bool {
 	if _, err := os.Stat(b.binary); err != nil {
 		return false
@@ -167,8 +165,8 @@ func (b *build) exists() bool {
 	return true
 }
 
-// command runs the go tool in the sources' folder, for this machine whatever
-// the environment says about others.
+// command returns a command of the go tool that runs in the sources' folder and builds for this machine, whatever platform the
+// environment names.
 func (b *build) command(ctx context.Context, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, b.goTool, args...)
 	command.Dir = b.source
@@ -176,8 +174,7 @@ func (b *build) command(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// run compiles into a temporary file and renames it, so that the binary is
-// there completely or not at all.
+// run compiles into a temporary file and renames it, so that the binary is either complete or absent.
 func (b *build) run(ctx context.Context) error {
 	dir := filepath.Dir(b.binary)
 	scratch, err := os.MkdirTemp(dir, "build-")
@@ -195,8 +192,8 @@ func (b *build) run(ctx context.Context) error {
 	return err
 }
 
-// install puts the new binary in its place, unless somebody edited the sources
-// while it was built: then no one knows which of them it holds.
+// install moves the new binary to its path, unless the sources changed during the build: then it is not known which version it
+// holds.
 func (b *build) install(output string) error {
 	id, err := b.fingerprint()
 	if err != nil {
@@ -236,8 +233,7 @@ func (b *build) compile(ctx context.Context, output string) error {
 	return nil
 }
 
-// prune removes the binaries that were not used for the longest time, and what
-// builds left that were killed.
+// prune removes the least recently used binaries, and the remains of killed builds.
 func (b *build) prune() error {
 	entries, err := os.ReadDir(b.cache)
 	if err != nil {

@@ -34,8 +34,7 @@ func (p *transcript) count(text string) int {
 	return strings.Count(p.text.String(), text)
 }
 
-// tinyModule makes a module that looks like localcluster's and builds in a
-// moment, and a cache directory of its own.
+// tinyModule makes a module that resembles localcluster's and builds within moments, and a cache directory of its own.
 func tinyModule(t *testing.T) string {
 	t.Helper()
 	// The compiler's cache must stay where it is, else the build is slow.
@@ -244,7 +243,7 @@ func TestFingerprintCoversEverythingThatMatters(t *testing.T) {
 	}
 }
 
-// TestKineIsBuiltApart: it has a folder of its own in the cache, and is built when the store wants it.
+// TestKineIsBuiltApart: KINE has a folder of its own in the cache, and is built when the store needs it.
 func TestKineIsBuiltApart(t *testing.T) {
 	source := tinyModule(t)
 	write(t, filepath.Join(source, "kine", "go.mod"), "module stoic/localcluster/kine\n\ngo 1.26.0\n")
@@ -286,7 +285,7 @@ func TestCheckStore(t *testing.T) {
 	}
 }
 
-// TestAnotherRelease: it has a binary of its own, from modules of its own; those of one release are nothing to the other.
+// TestAnotherRelease: each release has its own binary. A change of the modules of one release does not rebuild another.
 func TestAnotherRelease(t *testing.T) {
 	source := tinyModule(t)
 	var progress transcript

@@ -103,7 +103,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// launch starts the child. The channel yields its report.
+// launch starts the child. The channel delivers its report.
 func (c *Cluster) launch(program, kine string, o Options) (<-chan report, error) {
 	c.command = exec.Command(program, o.arguments(c.dir, kine)...)
 	process.Separate(c.command)
@@ -128,8 +128,8 @@ func (c *Cluster) launch(program, kine string, o Options) (<-chan report, error)
 	return ready, nil
 }
 
-// follow reads what the child says until no process of the cluster is left: the
-// parts of the control plane hold the standard error open as long as they run.
+// follow reads the output of the child until no process of the cluster is left: the components of the control plane hold the
+// standard error open as long as they run.
 func (c *Cluster) follow(output, messages io.Reader, progress io.Writer, ready chan<- report) {
 	var reading sync.WaitGroup
 	reading.Go(func() {
@@ -168,8 +168,8 @@ func (c *Cluster) follow(output, messages io.Reader, progress io.Writer, ready c
 	close(c.ended)
 }
 
-// print messages, and keep the last lines. A line that does not fit into the buffer is printed as several: who writes it must not be
-// kept waiting.
+// print prints messages and keeps the last lines. A line that does not fit into the buffer is printed as several, so that its writer
+// is never blocked.
 func (c *Cluster) print(messages io.Reader, progress io.Writer) {
 	lines := bufio.NewReaderSize(messages, 64<<10)
 	for {
@@ -185,8 +185,7 @@ func (c *Cluster) print(messages io.Reader, progress io.Writer) {
 	}
 }
 
-// Stop ends the cluster and returns when nothing of it is left. It may be
-// called more than once.
+// Stop ends the cluster and returns when none of its processes is left. It may be called more than once.
 func (c *Cluster) Stop() error {
 	if c.release != nil {
 		c.release()
@@ -198,8 +197,7 @@ func (c *Cluster) end() error {
 	c.mutex.Lock()
 	c.stopping = true
 	c.mutex.Unlock()
-	// The end of its input tells the child to stop; one that has ended already has
-	// closed it.
+	// The child stops when its input ends. The input of a child that has ended is closed already.
 	_ = c.lifeline.Close()
 	timeout := time.NewTimer(stopTimeout)
 	defer timeout.Stop()
@@ -207,7 +205,7 @@ func (c *Cluster) end() error {
 	select {
 	case <-c.ended:
 	case <-timeout.C:
-		// Its parts notice that it is gone and end too.
+		// The components notice that it is gone, and end too.
 		if err = c.command.Process.Kill(); err != nil {
 			err = fmt.Errorf("kill a cluster that does not stop: %w", err)
 		} else {
@@ -217,9 +215,8 @@ func (c *Cluster) end() error {
 	return errors.Join(err, c.clean())
 }
 
-// clean removes the directory if it is ours. In an orderly end the child has
-// done so before. The logs of a control plane that failed stay, as its messages
-// name them; certificates, keys and data go.
+// clean removes the directory if it is temporary. In an orderly end the child has already done so. The logs of a control plane that
+// failed are kept, as its messages name them; certificates, keys and data are removed.
 func (c *Cluster) clean() error {
 	if !c.temporary {
 		return nil
@@ -246,8 +243,7 @@ func (c *Cluster) clean() error {
 	return nil
 }
 
-// keptLogs is the folder of the logs, or empty if there are none. The child
-// keeps it if a part failed.
+// keptLogs returns the folder of the logs, or empty if there are none. The child keeps it if a component failed.
 func (c *Cluster) keptLogs() string {
 	logs := filepath.Join(c.dir, "logs")
 	if entries, err := os.ReadDir(logs); err != nil || len(entries) == 0 {
@@ -256,40 +252,40 @@ func (c *Cluster) keptLogs() string {
 	return logs
 }
 
-// Kubeconfig is the file for a client that may do everything.
+// Kubeconfig returns the path of the kubeconfig of a client with all permissions.
 func (c *Cluster) Kubeconfig() string { return c.report.Kubeconfig }
 
-// DefinitionsKubeconfig is the file for the same client at the server at which
-// custom resources are defined; see Options.CRs.
+// DefinitionsKubeconfig returns the path of the kubeconfig of the same client for the server at which custom resources are defined;
+// see Options.CRs.
 func (c *Cluster) DefinitionsKubeconfig() string { return c.report.Definitions }
 
-// UserKubeconfig is the file for a user named in the options, or empty.
+// UserKubeconfig returns the path of the kubeconfig of a user named in the options, or empty.
 func (c *Cluster) UserKubeconfig(name string) string { return c.report.Users[name] }
 
-// Server is the address of the API server.
+// Server returns the address of the API server.
 func (c *Cluster) Server() string { return c.report.Server }
 
-// Version is the version of Kubernetes.
+// Version returns the version of Kubernetes.
 func (c *Cluster) Version() string { return c.report.Version }
 
-// AuditLog is the file of the audit log, or empty without one.
+// AuditLog returns the path of the audit log, or empty without one.
 func (c *Cluster) AuditLog() string { return c.report.AuditLog }
 
-// Logs is the folder with a log per part, such as kube-apiserver.log.
+// Logs returns the folder with a log per component, such as kube-apiserver.log.
 func (c *Cluster) Logs() string { return c.report.Logs }
 
-// Dir is the directory of the cluster's files.
+// Dir returns the directory of the cluster's files.
 func (c *Cluster) Dir() string { return c.dir }
 
-// PID is the process id of a part, such as kube-apiserver, or 0. A test can
-// suspend a part with it. The cluster ends when a part does, unless by Kill.
+// PID returns the process id of a component, such as kube-apiserver, or 0. A test can suspend the component with it. The cluster
+// ends when a component ends, unless Kill ended it.
 func (c *Cluster) PID(part string) int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.report.PIDs[part]
 }
 
-// Kill ends a part, such as kube-apiserver, as a crash would.
+// Kill ends a component, such as kube-apiserver, as a crash would.
 func (c *Cluster) Kill(part string) error {
 	if err := c.order("kill " + part); err != nil {
 		return err
@@ -300,19 +296,17 @@ func (c *Cluster) Kill(part string) error {
 	return nil
 }
 
-// Revive starts a killed part at its old port and returns when it is ready.
+// Revive starts a killed component at its old port and returns when it is ready.
 func (c *Cluster) Revive(part string) error { return c.order("start " + part) }
 
-// Save puts the store aside as it is now, in place of what was saved before. The
-// store is away for a moment.
+// Save copies the store as it is now, and replaces the earlier copy. The store is briefly unavailable.
 func (c *Cluster) Save() error { return c.order("save") }
 
-// Restore brings back what was saved, as after a disaster: what happened since
-// never was, and resource versions run backwards. All parts start again, at their
-// old ports, and are ready when it returns.
+// Restore returns the store to the saved copy, as after a disaster: later writes are lost, and resource versions run backwards. It
+// restarts all components at their old ports, and returns when they are ready.
 func (c *Cluster) Restore() error { return c.order("restore") }
 
-// order sends a command to the child and awaits its reply.
+// order sends a command to the child and waits for its reply.
 func (c *Cluster) order(command string) error {
 	c.commanding.Lock()
 	defer c.commanding.Unlock()
@@ -332,11 +326,10 @@ func (c *Cluster) order(command string) error {
 	return nil
 }
 
-// Done is closed when the control plane has ended by itself, not by Stop.
+// Done returns a channel that is closed when the control plane has ended by itself, not by Stop.
 func (c *Cluster) Done() <-chan struct{} { return c.died }
 
-// Err says why the control plane ended by itself; it is nil unless Done is
-// closed.
+// Err returns why the control plane ended by itself; it is nil unless Done is closed.
 func (c *Cluster) Err() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

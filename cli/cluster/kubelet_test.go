@@ -14,7 +14,7 @@ import (
 
 const pods = "/api/v1/namespaces/default/pods"
 
-// status is what these tests read of a pod.
+// status holds the fields of a pod that these tests read.
 type status struct {
 	Status struct {
 		Phase             string
@@ -34,7 +34,7 @@ func (a *api) create(t *testing.T, name, policy string, annotations map[string]a
 	}
 }
 
-// until reads the pod until the condition holds; ok is false once it is gone.
+// until reads the pod until the condition holds; ok is false once the pod no longer exists.
 func (a *api) until(t *testing.T, name, what string, holds func(s status, ok bool) bool) {
 	t.Helper()
 	deadline := time.After(15 * time.Second)
@@ -47,7 +47,7 @@ func (a *api) until(t *testing.T, name, what string, holds func(s status, ok boo
 			t.Fatal(err)
 		}
 		var s status
-		// The status of a refusal is a string; then the pod is gone.
+		// The status of an error response is a string; the pod then no longer exists.
 		ok := code == http.StatusOK && json.Unmarshal(content, &s) == nil
 		if holds(s, ok) {
 			return
@@ -98,8 +98,8 @@ func TestSimulatedKubelet(t *testing.T) {
 	}
 }
 
-// deletionsByKubelets counts the deletions of pods that the simulated kubelets have sent. Each must name a UID: a name alone
-// could meet the successor of the pod.
+// deletionsByKubelets counts the deletions of pods that the simulated kubelets have sent. Each must name a UID: a name alone could
+// match the successor of the pod.
 func deletionsByKubelets(t *testing.T, log string) (count int) {
 	t.Helper()
 	content, err := os.ReadFile(log)
@@ -126,8 +126,8 @@ func deletionsByKubelets(t *testing.T, log string) (count int) {
 	return count
 }
 
-// TestSuccessorsSurvive deletes pods and makes them anew under the same names,
-// over and over. A deletion that reached a successor would leave fewer pods.
+// TestSuccessorsSurvive deletes pods and creates them again under the same names, over and over. A deletion that reached a successor
+// would leave fewer pods.
 func TestSuccessorsSurvive(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

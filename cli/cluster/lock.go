@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// errLocked tells that another process holds the lock.
+// errLocked says that another process holds the lock.
 var errLocked = errors.New("another process holds it")
 
 // lockInterval is how often a held lock is tried again. Waiting inside the
 // kernel could not be cancelled.
 const lockInterval = 100 * time.Millisecond
 
-// acquire takes the lock that keeps two processes from building at once.
+// acquire takes the lock that keeps two processes from building at the same time.
 func acquire(ctx context.Context, path string, progress io.Writer) (*lock, error) {
 	began := time.Now()
 	reported := began.Add(-reportInterval)

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// staleAfter is longer than any build takes; a lock file that is older was left
-// by a process that was killed.
+// staleAfter is longer than any build takes; an older lock file was left by a process that was killed.
 const staleAfter = 30 * time.Minute
 
-// lock is the existence of a file, where the kernel has no locks to offer.
+// lock is the existence of a file, on systems whose kernel has no file locks.
 type lock struct{ path string }
 
 func tryLock(path string) (*lock, error) {

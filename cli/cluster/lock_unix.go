@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// lock is a file lock. The kernel gives it back when its holder ends, however
-// that happens, so there is no such thing as a stale one.
+// lock is a file lock. The kernel releases it when its holder ends, however that happens, so no lock is ever stale.
 type lock struct{ file *os.File }
 
 func tryLock(path string) (*lock, error) {
@@ -27,8 +26,7 @@ func tryLock(path string) (*lock, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
-// release gives the lock back. The file stays: removing it could take it from
-// under somebody who has opened it and waits.
+// release releases the lock. The file stays: another process may have opened it and be waiting for its lock.
 func (l *lock) release() {
 	// Closing a file that was only locked cannot lose anything.
 	_ = l.file.Close()

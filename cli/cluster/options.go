@@ -10,68 +10,63 @@ import (
 	"strings"
 )
 
-// Options say which cluster to run. The zero value is a cluster of three
-// simulated nodes in a temporary directory.
+// Options describe the cluster to run. The zero value is a cluster of three simulated nodes in a temporary directory.
 type Options struct {
-	// Source is the folder that holds localcluster's sources. When empty it is
-	// searched from the working directory upward, then from the executable's.
+	// Source is the folder that holds localcluster's sources. When empty, it is searched for from the working directory upward, then
+	// from the executable's.
 	Source string
 	// Program is a localcluster executable. When set, nothing is built.
 	Program string
-	// Kubernetes is the release to build, such as "1.35". When empty it is that of
-	// go.mod; for another there is a file kubernetes-1.35.mod beside it.
+	// Kubernetes is the release to build, such as "1.35". When empty, it is that of go.mod. For another release there is a file such
+	// as kubernetes-1.35.mod beside go.mod.
 	Kubernetes string
-	// Dir takes data, logs and kubeconfigs and is kept. When empty it is a new
-	// temporary directory that Stop removes, but for the logs if a part failed.
+	// Dir is the directory of data, logs and kubeconfigs, and is kept. When empty, a new temporary directory is used; Stop removes
+	// it, except the logs if a component failed.
 	Dir string
 	// Nodes is the number of simulated nodes; 0 means three, negative none.
 	Nodes int
-	// Users get kubeconfigs of their own: user names by the kubeconfig's name. A
-	// user name may be followed by groups: "alice:trainers,viewers". Apart from
-	// the admin no one may do anything before a replica type binding says so.
+	// Users get kubeconfigs of their own: the map is from the kubeconfig's name to the user name. Groups may follow the user name:
+	// "alice:trainers,viewers". Only the admin has any permission until a role binding grants some.
 	Users map[string]string
-	// CRDs are manifest files or directories of custom resource definitions. Kinds
-	// that exist before the controllers start are garbage collected from the first
-	// moment; for later ones it takes up to half a minute until owners are known.
+	// CRDs are manifest files or directories of custom resource definitions. Kinds that exist before the controllers start are
+	// garbage collected from the start; for later ones it takes up to half a minute until owners are known.
 	CRDs []string
-	// Audit writes an audit log: metadata of every request, and what deletions
-	// sent.
+	// Audit writes an audit log: the metadata of requests, except most of the control plane's own, and the bodies of deletions.
 	Audit bool
-	// History keeps every revision of the store: lists and watches can ask for the
-	// past for as long as the cluster runs.
+	// History keeps every revision of the store: lists and watches can request any past version for as long as the cluster runs.
 	History bool
-	// GangScheduling serves Workloads and PodGroups of scheduling.k8s.io, and lets the scheduler place the pods of a
-	// PodGroup together.
+	// GangScheduling serves Workloads and PodGroups of scheduling.k8s.io, and lets the scheduler place the pods of a PodGroup
+	// together.
 	GangScheduling bool
-	// Strict lets the API server ask for more rights: to update the finalizers of owners
-	// (OwnerReferencesPermissionEnforcement), and to list, as watches do not begin with what there is.
+	// Strict makes the API server require more permissions: update on the finalizers of owners
+	// (OwnerReferencesPermissionEnforcement), and list, as watches do not begin with the existing objects.
 	Strict bool
-	// Store is where the objects are kept: StoreEtcd, or empty; StoreKine; or the URL of a database that runs already,
+	// Store is where the objects are kept: StoreEtcd, or empty; StoreKine; or the URL of a database that already runs,
 	// postgres://... or mysql://... . For all but etcd, KINE is built, which takes some minutes once.
 	Store string
-	// CRs is who serves custom resources: CRsInCore, or empty, the API server; CRsAggregated, a server of their own behind it.
+	// CRs says who serves custom resources: CRsInCore, or empty, is the API server; CRsAggregated is a separate server behind it.
 	CRs string
-	// Progress takes one line per step; nil means nowhere.
+	// Progress receives one line per step; nil discards them.
 	Progress io.Writer
 }
 
 const defaultNodes = 3
 
-// StoreEtcd and StoreKine are the stores that a cluster runs itself. KINE answers as etcd does and keeps everything in a file of
-// SQLite.
+// StoreEtcd and StoreKine are the stores that a cluster runs itself. KINE serves the API of etcd and keeps everything in an SQLite
+// file.
 const (
 	StoreEtcd = "etcd"
 	StoreKine = "kine"
 )
 
-// CRsInCore and CRsAggregated are who serves custom resources. Where they are aggregated, their definitions are made with
-// DefinitionsKubeconfig, and each group and version needs an APIService, which those of Options.CRDs get.
+// CRsInCore and CRsAggregated are the values of Options.CRs. With CRsAggregated, definitions are created with DefinitionsKubeconfig,
+// and each group and version needs an APIService. Start creates those of Options.CRDs.
 const (
 	CRsInCore     = "core"
 	CRsAggregated = "aggregated"
 )
 
-// CheckStore says what is wrong with the name or URL of a store. It repeats no URL, since there may be a password in it.
+// CheckStore returns what is wrong with the name or URL of a store. The error contains no URL, since there may be a password in it.
 func CheckStore(store string) error {
 	if slices.Contains([]string{"", StoreEtcd, StoreKine}, store) {
 		return nil
@@ -86,7 +81,7 @@ func CheckStore(store string) error {
 	return nil
 }
 
-// needsKine says whether KINE is the store, or before it.
+// needsKine reports whether KINE is the store, or the layer before it.
 func (o Options) needsKine() bool { return o.Store != "" && o.Store != StoreEtcd }
 
 func (o Options) progress() io.Writer {
@@ -96,7 +91,7 @@ func (o Options) progress() io.Writer {
 	return o.Progress
 }
 
-// arguments are those of localcluster's command up; kine is the executable of KINE, or empty.
+// arguments returns those of localcluster's command up; kine is the executable of KINE, or empty.
 func (o Options) arguments(dir, kine string) []string {
 	nodes := o.Nodes
 	switch {
@@ -136,9 +131,9 @@ func (o Options) arguments(dir, kine string) []string {
 	return args
 }
 
-// KubectlArguments come before those of any command of kubectl on a local control plane. kubectl files what an API server serves under its
-// address, in the home of the user, for hours; a later control plane may have the same port and serve other kinds. It is kept beside the
-// kubeconfig, and goes with it.
+// KubectlArguments returns the flags that precede any command of kubectl on a local control plane. By default kubectl caches
+// discovery per server address, in the user's home, for hours; a later control plane may have the same port and serve other kinds.
+// With these flags the cache is beside the kubeconfig, and is removed with it.
 func KubectlArguments(kubeconfig string) []string {
 	return []string{"--kubeconfig", kubeconfig, "--cache-dir", filepath.Join(filepath.Dir(kubeconfig), "kubectl-cache")}
 }

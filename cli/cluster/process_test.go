@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// behaviour makes this test binary play a part instead of running the tests.
+// behaviour makes this test binary act as another program instead of running the tests.
 const behaviour = "CLUSTER_TEST_BEHAVIOUR"
 
 func TestMain(m *testing.M) {
@@ -155,7 +155,7 @@ func TestKilledClientLeavesNothing(t *testing.T) {
 	}
 }
 
-// remains tells what is left of a cluster.
+// remains returns what is left of a cluster.
 func remains(started clientReport) []string {
 	var left []string
 	for part, pid := range started.PIDs {

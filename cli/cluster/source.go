@@ -22,7 +22,7 @@ const folder = "localcluster"
 // moduleLine identifies the sources; a folder may have the same name by chance.
 const moduleLine = "module stoic/localcluster"
 
-// ErrNoSource tells what to do, because only the user can.
+// ErrNoSource says what to do, because only the user can do it.
 var ErrNoSource = errors.New("the sources of the local control plane were not found: " +
 	"run inside a checkout of stoic or a module that requires it, or name its folder localcluster")
 
@@ -63,10 +63,10 @@ func isSource(dir string) bool {
 	return err == nil && strings.HasPrefix(string(content), moduleLine)
 }
 
-// ownModfile is what the sources are built with unless another release of Kubernetes is asked for.
+// ownModfile is what the sources are built with unless another release of Kubernetes is requested.
 const ownModfile = "go.mod"
 
-// modfile names the file that says which modules to build with.
+// modfile returns the name of the file that says which modules to build with.
 func (o Options) modfile() string {
 	if o.Kubernetes == "" {
 		return ownModfile
@@ -74,8 +74,8 @@ func (o Options) modfile() string {
 	return "kubernetes-" + o.Kubernetes + ".mod"
 }
 
-// kubernetesVersion reads which release the sources hold; the binary must be
-// reported, else it calls itself v0.0.0.
+// kubernetesVersion reads the Kubernetes release of the sources. The version must be set in the binary, which otherwise calls itself
+// v0.0.0.
 func kubernetesVersion(source, modfile string) (string, error) {
 	content, err := os.ReadFile(filepath.Join(source, modfile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +91,7 @@ func kubernetesVersion(source, modfile string) (string, error) {
 	return string(found[1]), nil
 }
 
-// modfiles are those to choose from.
+// modfiles returns the names of the available files.
 func modfiles(source string) (names []string) {
 	found, err := filepath.Glob(filepath.Join(source, "*.mod"))
 	if err != nil {
@@ -103,7 +103,7 @@ func modfiles(source string) (names []string) {
 	return names
 }
 
-// fingerprint is equal for equal binaries: it covers all that the build reads.
+// fingerprint is equal for equal binaries: it covers everything that the build reads.
 func fingerprint(source, modfile string, toolchain ...string) (string, error) {
 	hash := sha256.New()
 	if modfile != ownModfile {
@@ -112,7 +112,7 @@ func fingerprint(source, modfile string, toolchain ...string) (string, error) {
 	for _, value := range toolchain {
 		fmt.Fprintf(hash, "%q\n", value)
 	}
-	// WalkDir goes in lexical order, so the same files give the same hash.
+	// WalkDir walks in lexical order, so the same files give the same hash.
 	err := filepath.WalkDir(source, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -134,15 +134,14 @@ func fingerprint(source, modfile string, toolchain ...string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:24], nil
 }
 
-// isModule: the folder is a module of its own, which a build of the one around it does not read.
+// isModule reports whether the folder is a module of its own, which a build of the module around it does not read.
 func isModule(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "go.mod"))
 	return err == nil
 }
 
-// matters tells which files a binary depends on. Tests and notes do not count:
-// who edits one should not wait for a build. Nor do the modules of another
-// release of Kubernetes.
+// matters reports whether a binary depends on a file. Tests and notes do not count: an edit of them must not cause a build. Nor do
+// the modules of another release of Kubernetes.
 func matters(name, modfile string) bool {
 	switch filepath.Ext(name) {
 	case ".go":
@@ -165,7 +164,7 @@ func add(hash io.Writer, name, path string) error {
 	if err != nil {
 		return err
 	}
-	// The length keeps two files from looking like one with another border.
+	// The length keeps two files from hashing like one with another boundary.
 	fmt.Fprintf(hash, "%q %d\n", name, info.Size())
 	_, err = io.Copy(hash, file)
 	return err

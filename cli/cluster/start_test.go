@@ -94,7 +94,7 @@ func (a *api) send(t *testing.T, method, path, contentType string, content []byt
 	return response.StatusCode, object
 }
 
-// awaitPhase watches a pod until it is in the phase and returns it.
+// awaitPhase watches a pod until it is in the phase, and returns it.
 func (a *api) awaitPhase(t *testing.T, name, phase string) map[string]any {
 	t.Helper()
 	path := "/api/v1/namespaces/default/pods?watch=true&timeoutSeconds=30&fieldSelector=metadata.name=" + name
@@ -151,7 +151,7 @@ func exitCode(t *testing.T, pod map[string]any) int {
 	return p.Status.ContainerStatuses[0].State.Terminated.ExitCode
 }
 
-// lines is a writer for progress that ends with the test.
+// lines is a writer that logs progress to the test.
 type lines struct{ t *testing.T }
 
 func (l lines) Write(text []byte) (int, error) {
@@ -177,14 +177,13 @@ func start(t *testing.T, o Options) *Cluster {
 	return c
 }
 
-// alive does not count zombies: an ended process may wait for whoever adopted
-// it.
+// alive does not count zombies: an ended process may wait to be reaped.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
 	}
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil { // it has gone between the two questions, or there is no such file here
+	if err != nil { // it has ended between the two calls, or there is no such file here
 		return syscall.Kill(pid, 0) == nil
 	}
 	return !bytes.Contains(status, []byte("State:\tZ"))

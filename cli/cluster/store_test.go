@@ -18,7 +18,7 @@ func setting(name string) map[string]any {
 	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}}
 }
 
-// revision is how far the store has come.
+// revision returns the current revision of the store.
 func revision(t *testing.T, a *api) int {
 	t.Helper()
 	code, list := a.do(t, http.MethodGet, settings, nil)
@@ -95,8 +95,8 @@ func TestRestoredStoreKnowsNothingOfWhatCameLater(t *testing.T) {
 	assertGone(t, c)
 }
 
-// TestStores: a control plane keeps its objects behind KINE in a file, and finds them there when it starts again in the same directory;
-// etcd's are others.
+// TestStores: a control plane keeps its objects behind KINE in a file, and finds them there when it starts again in the same
+// directory. etcd has a store of its own there.
 func TestStores(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -129,7 +129,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// A save stops the store, which must not lose the past.
+// TestSaveKeepsThePast: a save stops the store, which must not lose earlier revisions.
 func TestSaveKeepsThePast(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -157,8 +157,8 @@ func TestSaveKeepsThePast(t *testing.T) {
 	}
 }
 
-// What a simulated kubelet reports at the moment in which the store goes is refused for good. It reports again when the store is
-// back: no pod runs for ever because of that.
+// TestPodsEndAlthoughTheStoreWasAway: a status that a simulated kubelet sends at the moment when the store stops is rejected for good.
+// The kubelet reports again when the store is back: no pod runs forever because of that.
 func TestPodsEndAlthoughTheStoreWasAway(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

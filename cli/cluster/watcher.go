@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// complaintLines bounds how much of a failed build is shown.
+// complaintLines is how many lines of a failed build are shown at most.
 const complaintLines = 30
 
 // watcher reads the output of "go build -v", one package path per line, and
@@ -19,7 +19,7 @@ type watcher struct {
 	began    time.Time
 
 	mutex   sync.Mutex
-	rest    []byte // the begin of a line whose end has not come yet
+	rest    []byte // the beginning of a line whose end has not arrived yet
 	count   int
 	current string
 	other   []string // lines that are no package paths
@@ -34,7 +34,7 @@ func (w *watcher) say(format string, values ...any) {
 	fmt.Fprintf(w.progress, "[%s] %s\n", elapsed, fmt.Sprintf(format, values...))
 }
 
-// Write takes the build's output.
+// Write receives the build's output.
 func (w *watcher) Write(output []byte) (int, error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -62,7 +62,7 @@ func (w *watcher) take(line string) {
 	}
 }
 
-// complaints are the lines in which the build said what is wrong.
+// complaints returns the lines in which the build said what is wrong.
 func (w *watcher) complaints() string {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestInterruptible: what a command has started ends with it.
+// TestInterruptible: the processes that a command has started end with it.
 func TestInterruptible(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -41,7 +41,7 @@ func TestInterruptible(t *testing.T) {
 	if err := held.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.Copy(io.Discard, held); err != nil { // the end of the pipe comes with its end
+	if _, err := io.Copy(io.Discard, held); err != nil { // the pipe ends when its writer ends
 		t.Errorf("what it started is running: %v", err)
 	}
 }

@@ -1,5 +1,5 @@
 // Package starter answers one question: HOW DOES A NEW OPERATOR BEGIN?
 //
-// An Operator is what an author says of it: the names of its resource and the fields of the spec. Check says what is wrong with
-// them; Files are those of a working module, as templates in the folder files have them, but for the CRD, which the types make.
+// An Operator describes a new operator: its resource and the fields of the spec. Check returns what is wrong with it. Files returns a
+// working module, rendered from the templates in the folder files. It has no CRD: that is generated from the types.
 package starter

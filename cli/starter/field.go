@@ -9,13 +9,13 @@ import (
 	"stoic/schema"
 )
 
-// Field of the spec.
+// Field is a field of the spec.
 type Field struct {
 	Name string // as JSON has it
 	kind string // one of Types
 }
 
-// Types are those that a field can have.
+// Types returns the types that a field can have.
 func Types() []string { return []string{"string", "int", "bool", "[]string", "[]int"} }
 
 var fieldForm = regexp.MustCompile(`^[a-z][A-Za-z0-9]*$`)
@@ -49,13 +49,13 @@ func ParseFields(text string) (fields []Field, err error) {
 	return fields, nil
 }
 
-// Go is the name of the field in Go.
+// Go returns the name of the field in Go.
 func (f Field) Go() string { return strings.ToUpper(f.Name[:1]) + f.Name[1:] }
 
-// GoType of the field.
+// GoType returns the type of the field in Go.
 func (f Field) GoType() string { return strings.ReplaceAll(f.kind, "int", "int64") }
 
-// Markers are what the definition says of the field beyond its type, and Tag the same for the converter.
+// Markers returns what the CRD says of the field beyond its type. Tag returns the same for the converter.
 func (f Field) Markers() []string {
 	switch f.kind {
 	case "string":
@@ -73,7 +73,7 @@ func (f Field) Tag() string {
 	return map[string]string{"string": "maxLength=1024", "[]string": "maxItems=64,maxLength=253", "[]int": "maxItems=64"}[f.kind]
 }
 
-// Text is the expression that writes the field of spec as text.
+// Text returns the expression that converts the field of spec to text.
 func (f Field) Text() string {
 	value := "spec." + f.Go()
 	switch f.kind {
@@ -89,7 +89,7 @@ func (f Field) Text() string {
 	return value
 }
 
-// sample is one value of a type in the forms in which tests have it.
+// sample is one value of a type, in the forms that tests use.
 type sample struct{ expression, yaml, text string }
 
 func (f Field) samples() (one, two sample) {
@@ -106,16 +106,16 @@ func (f Field) samples() (one, two sample) {
 	return sample{`"a"`, "a", "a"}, sample{`"b"`, "b", "b"}
 }
 
-// Example is a value in Go, and ExampleText what the ConfigMap has of it.
+// Example returns a value in Go, and ExampleText the text of that value in the ConfigMap.
 func (f Field) Example() string     { one, _ := f.samples(); return one.expression }
 func (f Field) ExampleText() string { one, _ := f.samples(); return one.text }
 
-// Example1 and Example2 are two values in YAML, and Example2Text what the ConfigMap has of the second.
+// Example1 and Example2 return two values in YAML, and Example2Text the text of the second in the ConfigMap.
 func (f Field) Example1() string     { one, _ := f.samples(); return one.yaml }
 func (f Field) Example2() string     { _, two := f.samples(); return two.yaml }
 func (f Field) Example2Text() string { _, two := f.samples(); return two.text }
 
-// Malformed is a value of another type, in Go.
+// Malformed returns a value of another type, in Go.
 func (f Field) Malformed() string {
 	if f.kind == "string" {
 		return "int64(7)"

@@ -18,8 +18,8 @@ import (
 //go:embed files
 var templates embed.FS
 
-// Files are those of the module, by their paths with slashes, but for deploy/crd, which `stoic crd generate` makes of the types.
-// The versions of what it requires are those of the engine.
+// Files returns the files of the module, by their paths with slashes, except deploy/crd, which `stoic crd generate` makes from the
+// types. The versions of the required modules are those of the engine.
 func (o Operator) Files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := fs.WalkDir(templates, "files", func(name string, d fs.DirEntry, err error) error {
@@ -77,7 +77,7 @@ var (
 	goVersion   = regexp.MustCompile(`(?m)^go \S+$`)
 )
 
-// needless are modules that only tests of the engine and examples need: without them go.mod is tidy, which a test holds.
+// needless returns modules that only tests of the engine and examples need. Without them go.mod is tidy, which a test checks.
 func needless() []string {
 	return []string{"cel.dev/expr", "github.com/antlr4-go/antlr/v4", "github.com/blang/semver/v4", "github.com/google/cel-go", "github.com/google/go-cmp",
 		"github.com/kylelemons/godebug", "go.opentelemetry.io/otel", "go.opentelemetry.io/otel/trace", "golang.org/x/exp", "golang.org/x/tools",
@@ -118,14 +118,14 @@ replace stoic => %s
 `, o.Module, goVersion.FindString(string(engine)), ordered(direct+"\tstoic v0.0.0\n"), ordered(indirect), quoted(o.Engine)), nil
 }
 
-// ordered are lines in the order of go mod tidy.
+// ordered returns the lines in the order of go mod tidy.
 func ordered(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	slices.Sort(lines)
 	return strings.Join(lines, "")
 }
 
-// quoted is a path as go.mod takes it.
+// quoted returns a path in the form that go.mod requires.
 func quoted(path string) string {
 	if strings.ContainsAny(path, " \t\"'`,()[]{}") {
 		return fmt.Sprintf("%q", path)

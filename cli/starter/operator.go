@@ -13,16 +13,16 @@ import (
 	"stoic/schema"
 )
 
-// Operator is what an author says of an operator to begin with. Where is left out what has a default, WithDefaults fills it in.
+// Operator describes a new operator. WithDefaults fills in omitted values that have a default.
 type Operator struct {
 	Group, Version, Kind, Plural string
-	Cluster                      bool // its objects stand in no namespace
+	Cluster                      bool // its objects are cluster-scoped
 	Module                       string
 	Engine                       string // folder of the sources of stoic
 	Fields                       []Field
 }
 
-// WithDefaults fills in what is left out, but for the engine.
+// WithDefaults fills in what is omitted, except the engine.
 func (o Operator) WithDefaults() Operator {
 	if o.Version == "" {
 		o.Version = "v1alpha1"
@@ -39,32 +39,32 @@ func (o Operator) WithDefaults() Operator {
 	return o
 }
 
-// Singular is the kind in lower case, which is the name of the Go package, too.
+// Singular returns the kind in lower case, which is also the name of the Go package.
 func (o Operator) Singular() string { return strings.ToLower(o.Kind) }
 
-// Package is the name of the Go package.
+// Package returns the name of the Go package.
 func (o Operator) Package() string { return o.Singular() }
 
-// Name of the operator: its program, its Deployment, its service account.
+// Name returns the name of the operator: of its program, its Deployment and its service account.
 func (o Operator) Name() string { return o.Singular() + "-operator" }
 
-// Namespace is where the operator runs.
+// Namespace returns where the operator runs.
 func (o Operator) Namespace() string { return o.Name() }
 
-// First is the field that tests change.
+// First returns the field that tests change.
 func (o Operator) First() Field { return o.Fields[0] }
 
-// Numbers says whether a field is written as a number or a truth value.
+// Numbers reports whether a field is written as a number or a truth value.
 func (o Operator) Numbers() bool {
 	return slices.ContainsFunc(o.Fields, func(f Field) bool { return f.kind == "int" || f.kind == "bool" })
 }
 
-// Lists says whether a field is a list of texts.
+// Lists reports whether a field is a list of texts.
 func (o Operator) Lists() bool {
 	return slices.ContainsFunc(o.Fields, func(f Field) bool { return f.kind == "[]string" })
 }
 
-// most characters of a kind: labels and namespaces of at most 63 are made of it.
+// mostOfKind is the maximal length of a kind: labels and namespaces of at most 63 characters are made from it.
 const mostOfKind = 48
 
 var (
@@ -73,7 +73,7 @@ var (
 	moduleForm  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+(/[A-Za-z0-9_~-]+(\.[A-Za-z0-9_~-]+)*)*$`)
 )
 
-// Check says what keeps an operator from being one, in the words of a flag each; nil if nothing does.
+// Check returns the first thing that is wrong with an operator, and names the flag; nil if nothing is.
 func (o Operator) Check() error {
 	for _, check := range []func() error{o.checkGroup, o.checkKind, o.checkNames} {
 		if err := check(); err != nil {
@@ -124,7 +124,7 @@ func (o Operator) checkKind() error {
 	return nil
 }
 
-// builtIn is the group and version in which Kubernetes has a kind; empty if it has none of that name.
+// builtIn returns the group and version in which Kubernetes has a kind; empty if Kubernetes has no such kind.
 func builtIn(kind string) string {
 	for _, own := range []string{"CustomResourceDefinition", "APIService"} {
 		if strings.EqualFold(own, kind) {
@@ -160,7 +160,7 @@ func (o Operator) checkNames() error {
 	return nil
 }
 
-// PluralOf an English word. What it gets wrong has a flag.
+// PluralOf returns the plural of an English word. A flag corrects what it gets wrong.
 func PluralOf(word string) string {
 	switch {
 	case word == "":

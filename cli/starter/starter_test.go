@@ -16,7 +16,7 @@ func TestPluralOf(t *testing.T) {
 	}
 }
 
-// TestWhateverIsChecked: what passes Check is rendered as Go that parses, and there is a sentence for all else.
+// TestWhateverIsChecked: what passes Check is rendered as Go that parses, and everything else gets an error message.
 func TestWhateverIsChecked(t *testing.T) {
 	word := rapid.StringMatching(`[A-Za-z0-9.:,/\[\]-]{0,12}`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -15,28 +15,28 @@ import (
 )
 
 const (
-	// CertFile and KeyFile are the names that a Secret of type kubernetes.io/tls has them under.
+	// CertFile and KeyFile are the names of the files in a Secret of type kubernetes.io/tls.
 	CertFile, KeyFile = "tls.crt", "tls.key"
-	// lookEvery is how often the files are read at most, when a connection is made: a certificate that was renewed is used
-	// from the first connection after that.
+	// lookEvery is how often the files are read at most, when a connection is made. A renewed certificate is used from the first
+	// connection after that.
 	lookEvery = 10 * time.Second
-	// renewBefore the end of a certificate that was made in memory another is made.
+	// renewBefore is how long before its end a certificate that was made in memory is replaced.
 	renewBefore = 30 * 24 * time.Hour
 )
 
-// TLS serves with the certificate in a folder, as CertFile and KeyFile. Files that change are read again; while they do not go
-// together, or are gone, the last certificate stays. With no folder, a certificate for the host is made in memory, that
-// nobody has signed.
+// TLS returns a configuration that serves the certificate in a folder, as CertFile and KeyFile. Files that change are read again. While
+// they do not match, or are missing, the last certificate stays. Without a folder, a self-signed certificate for the host is made in
+// memory.
 func TLS(folder, host string, now func() time.Time, log *zap.Logger) (*tls.Config, error) {
 	c := &certificate{folder: folder, host: host, now: now, log: log}
 	if err := c.renew(); err != nil {
 		return nil, err
 	}
-	// HTTP/2 has nothing for a scrape, and lets one connection ask for much at once.
+	// HTTP/2 gives a scrape nothing, and lets one connection make many requests at a time.
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: c.get}, nil
 }
 
-// NotAfter is when the certificate ends that TLS serves with now.
+// NotAfter returns when the certificate that TLS serves now ends.
 func NotAfter(c *tls.Config) (time.Time, error) {
 	now, err := c.GetCertificate(nil)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current, nil
 }
 
-// renew takes up what has changed.
+// renew reads the files again, or replaces a certificate that was made in memory if it is due.
 func (c *certificate) renew() error {
 	c.looked = c.now()
 	if c.folder == "" {
@@ -90,7 +90,7 @@ func (c *certificate) renew() error {
 	return c.take(crt, key)
 }
 
-// makeOne signs itself: scrapers cannot tell it from that of another, but what they send is not read on the way.
+// makeOne makes a self-signed certificate. Scrapers cannot verify it, but what they send cannot be read in transit.
 func (c *certificate) makeOne() error {
 	if c.current != nil && c.now().Before(c.current.Leaf.NotAfter.Add(-renewBefore)) {
 		return nil

@@ -32,7 +32,7 @@ func put(t *testing.T, folder, file string, text []byte) {
 	}
 }
 
-// shown is the host of the certificate that a client is shown.
+// shown returns the host of the certificate that a client is shown.
 func shown(t *testing.T, c *tls.Config) string {
 	t.Helper()
 	got, err := c.GetCertificate(&tls.ClientHelloInfo{})

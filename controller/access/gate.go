@@ -25,31 +25,31 @@ const (
 	askFor = 5 * time.Second
 	// askQPS and askBurst bound what callers can make this process ask of the API server.
 	askQPS, askBurst = 5, 10
-	// trustFor is how long a good answer is remembered, and so how long a token or a right that was taken away still works;
-	// doubtFor is the same of a bad one.
+	// trustFor is how long a positive answer is cached, and so how long a revoked token or right still works; doubtFor is the same for a
+	// negative answer.
 	trustFor, doubtFor = time.Minute, 10 * time.Second
-	// remembered bounds each of the memories.
+	// remembered bounds each of the caches.
 	remembered = 256
 )
 
-// Gate lets those requests through whose bearer token belongs to somebody who may get the path.
+// Gate lets a request through if its bearer token belongs to a user who has the right to that path.
 //
 //	the request has                          the answer is
 //	no bearer token, or an unknown one       401
-//	the token of somebody who may not        403
-//	a token, and the API server does not     503: a scrape that fails and not one that is let through
-//	say what it is, or whether it may
+//	the token of a user without the right    403
+//	a token, and the API server does not     503: the scrape fails and is not let through
+//	say whose it is, or what its user may
 type Gate struct {
 	tokens  authenticationclient.TokenReviewInterface
 	rights  authorizationclient.SubjectAccessReviewInterface
 	log     *zap.Logger
 	seldom  rate.Sometimes        // limits the log lines of a request that anybody can make
 	users   *cache.LRUExpireCache // authenticationv1.UserInfo by the hash of a token
-	unknown *cache.LRUExpireCache // apart from users: a flood of wrong tokens drives no right one out
+	unknown *cache.LRUExpireCache // separate from users: a flood of wrong tokens evicts no right one
 	may     *cache.LRUExpireCache // bool by question
 }
 
-// NewGate connects nothing. The client is apart from the operator's others: no scraper takes their rate.
+// NewGate makes a gate and connects to nothing. Its client is separate from the operator's others: no scraper uses up their rate.
 func NewGate(config *rest.Config, log *zap.Logger) (*Gate, error) {
 	c := rest.CopyConfig(config)
 	c.QPS, c.Burst, c.RateLimiter, c.Timeout = askQPS, askBurst, nil, askFor
@@ -94,7 +94,7 @@ func (g *Gate) Guard(next http.Handler) http.Handler {
 	})
 }
 
-// who makes a request; nil if that is not known.
+// who returns the user who makes a request; nil if that is not known.
 func (g *Gate) who(ctx context.Context, r *http.Request) (*authenticationv1.UserInfo, error) {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
 	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "bearer") || token == "" {
@@ -119,7 +119,7 @@ func (g *Gate) who(ctx context.Context, r *http.Request) (*authenticationv1.User
 	return &review.Status.User, nil
 }
 
-// allows says whether a user may get what the request asks for.
+// allows reports whether a user has the right to what the request asks for.
 func (g *Gate) allows(ctx context.Context, user *authenticationv1.UserInfo, r *http.Request) (bool, error) {
 	spec := authorizationv1.SubjectAccessReviewSpec{User: user.Username, UID: user.UID, Groups: user.Groups, Extra: map[string]authorizationv1.ExtraValue{},
 		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: r.URL.Path, Verb: verbOf(r)}}
@@ -142,5 +142,5 @@ func (g *Gate) allows(ctx context.Context, user *authenticationv1.UserInfo, r *h
 	return allowed, nil
 }
 
-// verbOf a request, as roles name it.
+// verbOf returns the verb of a request as roles name it.
 func verbOf(r *http.Request) string { return strings.ToLower(r.Method) }

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reviewer stands in for the API server: it knows the tokens "prometheus" and "guest", and "prometheus" may get /metrics.
+// reviewer replaces the API server: it knows the tokens "prometheus" and "guest", and "prometheus" may get /metrics.
 type reviewer struct {
 	mu    sync.Mutex
 	fails map[string]int // code, by resource
@@ -68,7 +68,7 @@ func (v *reviewer) count() map[string]int {
 	return counts
 }
 
-// guarded is a handler behind a gate, and the API server that the gate asks.
+// guarded returns a handler behind a gate, and the API server that the gate calls.
 func guarded(t *testing.T, log *zap.Logger) (get func(method, path, authorization string) *http.Response, api *reviewer, server *httptest.Server) {
 	t.Helper()
 	api = &reviewer{fails: map[string]int{}}
@@ -118,7 +118,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestAnswersAreRemembered: a scraper costs the API server two requests a minute, not two a scrape, and a wrong token one in ten
+// TestAnswersAreRemembered: a scraper costs the API server two requests a minute, not two per scrape, and a wrong token one in ten
 // seconds.
 func TestAnswersAreRemembered(t *testing.T) {
 	get, api, _ := guarded(t, zap.NewNop())
@@ -133,8 +133,8 @@ func TestAnswersAreRemembered(t *testing.T) {
 	}
 }
 
-// TestNoAnswerIsNoLeave: whatever keeps the API server from saying that a scraper may, the scrape fails and says so. What was
-// said before still holds for its time, and trouble is not remembered.
+// TestNoAnswerIsNoLeave: if the API server cannot say whether a scraper may, for whatever reason, the scrape fails and says so. Earlier
+// answers still hold for their time, and errors are not remembered.
 func TestNoAnswerIsNoLeave(t *testing.T) {
 	core, lines := observer.New(zap.InfoLevel)
 	get, api, server := guarded(t, zap.New(core))
@@ -154,7 +154,7 @@ func TestNoAnswerIsNoLeave(t *testing.T) {
 			t.Errorf("%s while the API server is away: %s, want %d", token, answer.Status, want)
 		}
 	}
-	if lines.Len() != 1 { // anybody can cause it, so it is told once a minute
+	if lines.Len() != 1 { // any client can cause it, so it is logged once a minute
 		t.Errorf("%d log lines: %v", lines.Len(), lines.All())
 	}
 }

@@ -16,11 +16,11 @@ import (
 	"stoic/schema"
 )
 
-// API writes single objects of any resource. Every method is one request; bodies go out as they are, so that fields
-// which no library of ours knows reach the server.
+// API writes single objects of any resource. Every method sends one request. Bodies are sent as they are, so that
+// fields unknown to our libraries reach the server.
 type API struct{ client rest.Interface }
 
-// NewAPI connects nothing.
+// NewAPI makes the client and connects to nothing.
 func NewAPI(config *rest.Config) (*API, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, runtimeschema.GroupVersion{Version: "v1"})
@@ -36,7 +36,7 @@ func NewAPI(config *rest.Config) (*API, error) {
 	return &API{client}, nil
 }
 
-// path of a resource in the API server's tree.
+// path returns the segments of the URL path of a resource.
 func path(r schema.Resource, namespace string, more ...string) []string {
 	segments := []string{"api", r.Version}
 	if r.Group != "" {
@@ -64,16 +64,16 @@ func (a *API) get(ctx context.Context, r schema.Resource, namespace, name string
 		SetHeader("Accept", lean.Accept).Do(ctx)))
 }
 
-// merge changes one object, or a subresource of it, by a merge patch; it names the resourceVersion that it was computed
-// from (409 otherwise).
+// merge changes one object, or a subresource of it, by a merge patch. The patch names the resourceVersion that it was
+// computed from (409 if the object has another).
 func (a *API) merge(ctx context.Context, r schema.Resource, namespace string, patch []byte, name ...string) (*metav1.ObjectMeta, error) {
 	return metaOf(answered(a.client.Patch(types.MergePatchType).AbsPath(path(r, namespace, name...)...).
-		Param("fieldValidation", "Ignore"). // the author of the object knows already what is odd about it
+		Param("fieldValidation", "Ignore"). // the user already knows what is malformed in the object
 		SetHeader("Accept", lean.Accept).Body(patch).Do(ctx)))
 }
 
-// delete removes one object if it still is the one that was seen, at the version that the deletion names, if it names one
-// (409 otherwise); its dependents go in the background.
+// delete deletes one object under preconditions: its UID, and its resourceVersion if the deletion names one (409
+// otherwise). Garbage collection deletes its dependents in the background.
 func (a *API) delete(ctx context.Context, d schema.Deletion) (*metav1.ObjectMeta, error) {
 	background := metav1.DeletePropagationBackground
 	only := &metav1.Preconditions{UID: &d.UID}
@@ -100,9 +100,9 @@ type stored struct {
 	status json.RawMessage
 }
 
-// status replaces the whole status of an object if its resourceVersion still is the one that the status was computed from
-// (409 otherwise). It is a JSON patch: one call, no GET, and unlike a merge patch it also takes away what others have
-// put into the status. A CRD without status subresource takes it through the object itself.
+// status replaces the whole status of an object, if the object still has the resourceVersion that the status was
+// computed from (409 otherwise). It is a JSON patch: one request, no GET, and unlike a merge patch it also removes what
+// others have put into the status. Without a status subresource the status is written through the object itself.
 func (a *API) status(ctx context.Context, head *schema.Head, version string, status any, subresource bool) (kept stored, _ error) {
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": version},
@@ -116,7 +116,7 @@ func (a *API) status(ctx context.Context, head *schema.Head, version string, sta
 		target = pathOf(head, "status")
 	}
 	body, err := answered(a.client.Patch(types.JSONPatchType).AbsPath(target...).
-		Param("fieldValidation", "Ignore"). // foreign CRDs prune what they do not know; no warning is wanted
+		Param("fieldValidation", "Ignore"). // foreign CRDs prune what they do not know; no warning is needed
 		Body(patch).Do(ctx))
 	if err != nil {
 		return kept, err
@@ -129,13 +129,13 @@ func (a *API) status(ctx context.Context, head *schema.Head, version string, sta
 		Status json.RawMessage `json:"status"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return stored{version: answer.Metadata.ResourceVersion}, nil // what can be read is there all the same
+		return stored{version: answer.Metadata.ResourceVersion}, nil // what can be read is returned nevertheless
 	}
 	return stored{answer.Metadata.ResourceVersion, answer.Metadata.Generation, answer.Status}, nil
 }
 
-// answered takes an answer apart. Unlike Raw's, this error holds what the API server says of the reason: its cause
-// tells a namespace that is being deleted from a permission that is missing.
+// answered returns the body of an answer, or its error. Unlike Raw's, this error holds the reason that the API server
+// gives: its cause distinguishes a namespace that is being deleted from a permission that is missing.
 func answered(r rest.Result) ([]byte, error) {
 	if err := r.Error(); err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func answered(r rest.Result) ([]byte, error) {
 	return r.Raw()
 }
 
-// metaOf reads the answer of a call that returned body and err. Only the call's error is returned: of an answer that
-// cannot be read (a Status in place of an object) the metadata is empty.
+// metaOf reads the metadata in the answer to a request that returned body and err. Only the error of the request is
+// returned: if the answer cannot be read (a Status in place of an object) the metadata is empty.
 func metaOf(body []byte, err error) (*metav1.ObjectMeta, error) {
 	if err != nil {
 		return &metav1.ObjectMeta{}, err

@@ -15,7 +15,7 @@ import (
 	"stoic/schema"
 )
 
-// everything is a plan that has one of each, for a widget that has the finalizer "old" and depends on a pod and a gadget.
+// everything returns a plan that has one of each, for a widget that has the finalizer "old" and depends on a pod and a gadget.
 func everything(t *testing.T, s *apiServer, a *Applier) (*schema.Observed, schema.Plan) {
 	t.Helper()
 	s.put(widgetsPath+"a", map[string]any{"finalizers": []any{"old"}})
@@ -49,7 +49,7 @@ const (
 	removeFinalizer = "PATCH widgets a finalizers "
 )
 
-// TestApplyOrder: the table of schema.Plan: what is done, in order, when a step fails.
+// TestApplyOrder: the table of schema.Plan: which steps are done, in order, when a step fails.
 func TestApplyOrder(t *testing.T) {
 	all := []string{addFinalizer, writeStatus, annotate, deletePod, patchGadget, createGadget, createPod, removeFinalizer}
 	but := func(left ...string) []string {
@@ -122,7 +122,7 @@ func TestApplyOrder(t *testing.T) {
 	}
 }
 
-// TestFinalizersStayWhileSomethingWaits: a write that was refused is not repeated at once, which is no error, and it is not done.
+// TestFinalizersStayWhileSomethingWaits: a refused write is not repeated immediately. That is no error, but the write is not done.
 func TestFinalizersStayWhileSomethingWaits(t *testing.T) {
 	for name, fails := range map[string]string{"a patch": patchGadget, "an optional creation": createGadget, "a creation in a namespace that is being deleted": createPod} {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestFinalizers(t *testing.T) {
 	}
 }
 
-// TestFinalizersOfWhatHasChanged: another writer's change is a conflict, and the decision is made again; an object that is gone has no
+// TestFinalizersOfWhatHasChanged: another client's change is a conflict, and the decision is made again. An object that is gone has no
 // finalizers to remove, and gets none.
 func TestFinalizersOfWhatHasChanged(t *testing.T) {
 	for _, plan := range []schema.Plan{{AddFinalizers: []string{"x"}}, {RemoveFinalizers: []string{"o"}}} {
@@ -232,7 +232,7 @@ func TestFinalizersOfWhatHasChanged(t *testing.T) {
 	}
 }
 
-// TestFinalizersThatAreNotKept: nothing is made that a finalizer guards if the object does not have it, and an event says so.
+// TestFinalizersThatAreNotKept: what a finalizer guards is not created if the object does not have the finalizer, and an event says so.
 func TestFinalizersThatAreNotKept(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)
@@ -247,9 +247,8 @@ func TestFinalizersThatAreNotKept(t *testing.T) {
 	}
 }
 
-// TestSpecChangedByAWebhook: an admission webhook that changes the spec while an annotation or a finalizer is written makes the
-// decision one on an old spec: nothing further of the plan is done, and the event of the write, which has the new spec, is no
-// echo.
+// TestSpecChangedByAWebhook: an admission webhook that changes the spec while an annotation or a finalizer is written makes the decision
+// outdated: nothing further of the plan is done, and the event of the write, which has the new spec, is no echo.
 func TestSpecChangedByAWebhook(t *testing.T) {
 	for step, keep := range map[string]func(*schema.Plan){
 		addFinalizer: func(p *schema.Plan) {},
@@ -302,7 +301,7 @@ func TestFinalizersThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestEarlier: 0 is no wish.
+// TestEarlier: 0 is no requeue.
 func TestEarlier(t *testing.T) {
 	for _, c := range [][3]time.Duration{{0, 0, 0}, {0, 5, 5}, {5, 0, 5}, {5, 7, 5}, {7, 5, 5}} {
 		if got := Earlier(c[0], c[1]); got != c[2] {

@@ -12,9 +12,9 @@ import (
 	"stoic/schema"
 )
 
-// cautious remembers in which namespaces creations of a resource were refused, since the namespace terminates or a quota is used
-// up. That concerns the next object there as much: it begins with one creation. The first object cannot know, and to ask first
-// would cost every sound object a round trip: it may have up to maxConcurrent creations refused.
+// cautious remembers in which namespaces creations of a resource were refused, as the namespace terminates or a quota is used up. The
+// next object there is likely to be refused, too, so it begins with one creation. The first object cannot know: up to maxConcurrent of
+// its creations may be refused. A check before them would cost every other object a round trip.
 type cautious struct {
 	mu    sync.Mutex
 	until map[place]time.Time
@@ -30,7 +30,7 @@ func newCautious(now func() time.Time) *cautious {
 	return &cautious{until: map[place]time.Time{}, now: now}
 }
 
-// is says whether a creation like one of these was refused a while ago.
+// is reports whether a creation like one of these was refused recently.
 func (c *cautious) is(objects []schema.Object) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +43,7 @@ func (c *cautious) is(objects []schema.Object) bool {
 	return false
 }
 
-// note what the creations have come to. Errors that say nothing of a namespace change nothing.
+// note records the outcome of the creations. Errors that say nothing of a namespace change nothing.
 func (c *cautious) note(objects []schema.Object, failed []error) {
 	refused := map[schema.Resource]bool{}
 	for _, err := range failed {

@@ -13,9 +13,9 @@ import (
 	"stoic/schema"
 )
 
-// TestRefusalOfAWholeNamespace: a small new object has all its children in one round trip. Where its namespace, or a quota of it,
-// refuses them all, that costs up to maxConcurrent requests, but once for the namespace and not for each object in it. Where
-// something was created since, or enough time has gone by, it is one round trip again.
+// TestRefusalOfAWholeNamespace: a small new object has all its children in one round trip. If its namespace, or a quota of it, refuses
+// them all, that costs up to maxConcurrent requests, once per namespace and not per object. After a creation that succeeded, or after
+// enough time, it is one round trip again.
 func TestRefusalOfAWholeNamespace(t *testing.T) {
 	quota, going := statusOf(http.StatusForbidden), terminatingStatus("ns")
 	for name, answer := range map[string]*metav1.Status{"a quota": quota, "its deletion": &going} {
@@ -36,7 +36,7 @@ func TestRefusalOfAWholeNamespace(t *testing.T) {
 					pod := strings.ReplaceAll(fmt.Sprint(name, "-", i), " ", "-")
 					pods = append(pods, schema.Object{Resource: schema.Pods(), Namespace: namespace, Name: pod, Body: fmt.Appendf(nil, `{"metadata":{"name":%q}}`, pod)})
 				}
-				if _, err := a.create(t.Context(), head, pods); (err != nil) != refused {
+				if _, err := a.create(t.Context(), &schema.Observed{Head: head}, pods); (err != nil) != refused {
 					t.Errorf("%s: %v", name, err)
 				}
 				return s.posts()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -17,11 +18,12 @@ import (
 	"stoic/schema"
 )
 
-// create posts the planned objects: first one, then two, four, eight at once, and no further batch after an error. An
-// object that cannot have its pods costs one refused request a reconcile, not a thousand. A name that is taken concerns
-// one child alone: the others are created all the same, unless there are many such. A small new object gets all its children
-// in one round trip, one that has begun in two, unless something went wrong for it, or a while ago in its namespace.
-func (a *Applier) create(ctx context.Context, head *schema.Head, objects []schema.Object) (created bool, _ error) {
+// create posts the planned objects: first one, then two, four, eight at a time and so on, and no further batch after an error. An object
+// that cannot have its pods costs one refused request per reconcile, not a thousand. A taken name concerns one child alone: the others
+// are nevertheless created, unless many names are taken. A small new object gets all its children in one round trip, a small one that has
+// begun in two, unless something went wrong for it, or recently in its namespace.
+func (a *Applier) create(ctx context.Context, seen *schema.Observed, objects []schema.Object) (created bool, _ error) {
+	head := seen.Head
 	if len(objects) == 0 || a.terminating.wait(head.Meta.UID) > 0 {
 		return false, nil
 	}
@@ -33,7 +35,9 @@ func (a *Applier) create(ctx context.Context, head *schema.Head, objects []schem
 		end := min(next+batch, len(objects))
 		failed = append(failed, inParallel(next, end, func(i int) error {
 			return a.Limiter.do(ctx, func() (err error) {
-				made[i], err = a.createOne(ctx, head, objects[i])
+				began := a.Now()
+				made[i], err = a.createOne(ctx, seen, objects[i])
+				err = withCost(err, a.Now().Sub(began))
 				a.refusals.note(head.Meta.UID, objects[i], err)
 				return err
 			})
@@ -52,8 +56,8 @@ func (a *Applier) create(ctx context.Context, head *schema.Head, objects []schem
 	return len(names) > 0, errors.Join(failed...)
 }
 
-// firstBatch is one for an object that has begun before: what it creates now may take the place of what its namespace,
-// which is being deleted, has lost, and then one refused request is enough.
+// firstBatch is one for an object that has begun before: what it creates now may replace what its namespace has lost because it is being
+// deleted, and then one refused request is enough.
 func firstBatch(head *schema.Head, small bool) int {
 	if small && !head.Begun {
 		return maxConcurrent
@@ -68,26 +72,26 @@ func nextBatch(small bool, batch int) int {
 	return min(2*batch, 4*maxConcurrent)
 }
 
-// isSmall says whether all children of an object may be asked for at once: there are few, and nothing went wrong so
-// far.
+// isSmall reports whether all children of an object may be created at the same time: there are few, and nothing has gone wrong so far.
 func (a *Applier) isSmall(head *schema.Head, objects []schema.Object) bool {
-	return len(objects) <= maxConcurrent && a.Failures(head.Key()) == 0 && !a.cautious.is(objects)
+	return len(objects) <= maxConcurrent && a.Failures(head.Key()) == 0 && !a.costly.is(head) && !a.cautious.is(objects)
 }
 
-// isWorthwhile says whether the next batch is worth a request.
+// isWorthwhile reports whether the next batch is worth a request.
 func isWorthwhile(failed []error) bool {
 	return len(failed) < maxConcurrent && !slices.ContainsFunc(failed, func(err error) bool { return !isTaken(err) && !isElsewhere(err) })
 }
 
-// createOne posts one object. An object that exists already is no error if it is ours.
-func (a *Applier) createOne(ctx context.Context, head *schema.Head, o schema.Object) (made bool, err error) {
+// createOne posts one object. It is no error if the object exists already and is ours.
+func (a *Applier) createOne(ctx context.Context, seen *schema.Observed, o schema.Object) (made bool, err error) {
+	head := seen.Head
 	o, err = a.generated(o)
 	if err != nil {
 		return false, err
 	}
 	got, err := a.API.create(ctx, o)
 	if apierrors.IsAlreadyExists(err) {
-		err = a.resolveAlreadyExists(ctx, head, o)
+		err = a.resolveAlreadyExists(ctx, seen, o)
 		if taken := (*conflictError)(nil); o.Shared && errors.As(err, &taken) {
 			return false, nil // it exists, whoever created it
 		}
@@ -117,9 +121,10 @@ func (a *Applier) createOne(ctx context.Context, head *schema.Head, o schema.Obj
 //	references do not reach
 //	none, and Owned.Claims may select the object,    wait for the cache: it may be an orphan that this very object
 //	which the cache does not show at this version    adopts
-//	any other, none                                  a conflict: reported, never touched
-//	(the object has gone meanwhile)                  retry
-func (a *Applier) resolveAlreadyExists(ctx context.Context, head *schema.Head, o schema.Object) error {
+//	any other, or none                               a conflict: reported, never touched
+//	(the object was deleted meanwhile)               retry
+func (a *Applier) resolveAlreadyExists(ctx context.Context, seen *schema.Observed, o schema.Object) error {
+	head := seen.Head
 	got, err := a.API.get(ctx, o.Resource, o.Namespace, o.Name)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -133,33 +138,34 @@ func (a *Applier) resolveAlreadyExists(ctx context.Context, head *schema.Head, o
 		return a.adopt(ctx, head, o, got)
 	case sameKind && owner.Name == head.Meta.Name:
 		return &writeError{"create", o.Resource, o.Name, errOldOwner}
-	case owner == nil && a.isUnseen(head, o.Resource, got):
+	case owner == nil && a.isUnseen(seen, o.Resource, got):
 		a.wrote(head, o.Resource, got.ResourceVersion)
 		return &writeError{"create", o.Resource, o.Name, ErrBehind}
 	}
 	return &conflictError{o, head.Resource.Kind + " " + head.Meta.Name, a.Noun}
 }
 
-// isUnseen says whether the plan was made from a cache that is older than this object, of a resource of which owners claim orphans.
-func (a *Applier) isUnseen(head *schema.Head, r schema.Resource, got *metav1.ObjectMeta) bool {
-	d := a.dependents(r)
-	return d != nil && d.Claims != nil && !a.Store.IsLive(head.Meta.UID) && !consistency.Reached(d.Version(), got.ResourceVersion)
+// isUnseen reports whether owners claim orphans of a resource, and the plan was made from a cache that was older than this object. The
+// cache may have reached it since: the next plan sees it.
+func (a *Applier) isUnseen(seen *schema.Observed, r schema.Resource, got *metav1.ObjectMeta) bool {
+	i := a.child(r)
+	return i >= 0 && a.Dependents[i].Claims != nil && !consistency.Reached(seen.Children[i].Version, got.ResourceVersion)
 }
 
-// isOfKind says whether an owner reference names a kind of our group. At which version does not matter: the reference may
-// have been written when another one was served.
+// isOfKind reports whether an owner reference names this kind. Its version does not matter: the reference may have been written when
+// another version was served.
 func isOfKind(owner *metav1.OwnerReference, r schema.Resource) bool {
 	gv, err := runtimeschema.ParseGroupVersion(owner.APIVersion)
 	return err == nil && gv.Group == r.Group && owner.Kind == r.Kind
 }
 
-// isAnnotated says whether an object names this very object as its owner by annotation; see Owned.OwnerAnnotation.
+// isAnnotated reports whether an object names this very object as its owner by annotation; see Owned.OwnerAnnotation.
 func (a *Applier) isAnnotated(head *schema.Head, r schema.Resource, got *metav1.ObjectMeta) bool {
 	d := a.dependents(r)
 	return d != nil && d.OwnerAnnotation != "" && got.Annotations[d.OwnerAnnotation] == schema.OwnerText(head)
 }
 
-// adopt a child of this very object: give it the labels by which it is selected, if it lacks them and that is wanted.
+// adopt gives a child of this very object the labels by which it is selected, if it lacks them and Owned.Relabel is set.
 func (a *Applier) adopt(ctx context.Context, head *schema.Head, o schema.Object, got *metav1.ObjectMeta) error {
 	d := a.dependents(o.Resource)
 	if d == nil || d.Unwatched {
@@ -210,11 +216,12 @@ func (a *Applier) partition(objects []schema.Object) (optional, required []schem
 	return optional, required
 }
 
-// createOptional posts objects of optional resources one by one and returns how many may have an event to wait for, and when to look
-// again. One that is refused is not posted again for a while, unless the object was changed; nor is one that somebody else has made,
-// or one of a resource that is not watched and that is there: a plan never sees it and may ask for it each time. If others are
-// created behind it, it is asked for all the same, as it may have been deleted. missing: one that is not watched is not there.
-func (a *Applier) createOptional(ctx context.Context, head *schema.Head, objects []schema.Object, othersFollow bool) (tried int, missing bool, requeue time.Duration, _ error) {
+// createOptional posts objects of optional resources one by one. It returns how many may have an event to wait for, whether one of an
+// unwatched resource is missing, and when to look again. Unless the object has changed, these are not posted again for a while: one that
+// was refused, one that another client has created, and one of an unwatched resource that exists, as a plan never sees it and may create
+// it each time. The last is nevertheless posted if others are created after it, as it may have been deleted.
+func (a *Applier) createOptional(ctx context.Context, seen *schema.Observed, objects []schema.Object, othersFollow bool) (tried int, missing bool, requeue time.Duration, _ error) {
+	head := seen.Head
 	var failed []error
 	for _, o := range objects {
 		if a.terminating.wait(head.Meta.UID) > 0 {
@@ -229,7 +236,7 @@ func (a *Applier) createOptional(ctx context.Context, head *schema.Head, objects
 			requeue, missing = Earlier(requeue, wake), missing || unwatched && !there
 			continue
 		}
-		made, err := a.create(ctx, head, []schema.Object{o})
+		made, err := a.create(ctx, seen, []schema.Object{o})
 		missing = missing || unwatched && err != nil
 		a.negative.note(head.Meta.UID, name, asked, err, !unseen && (made || !o.Shared), a.Now())
 		failed = append(failed, err)
@@ -240,8 +247,8 @@ func (a *Applier) createOptional(ctx context.Context, head *schema.Head, objects
 	return tried, missing, requeue, errors.Join(failed...)
 }
 
-// patch changes dependents, and says when to look again. A patch that is refused, or that the API server takes and
-// changes nothing for (a schema drops what is wanted), is not sent again for a while, unless the dependent has changed.
+// patch changes dependents and returns when to look again. A patch that is refused, or that the API server accepts without a change (a
+// schema drops its fields), is not sent again for a while, unless the dependent has changed.
 func (a *Applier) patch(ctx context.Context, head *schema.Head, patches []schema.Patch) (requeue time.Duration, _ error) {
 	var failed []error
 	for _, p := range patches {
@@ -254,12 +261,13 @@ func (a *Applier) patch(ctx context.Context, head *schema.Head, patches []schema
 			requeue = Earlier(requeue, wake)
 			continue
 		}
+		began := a.Now()
 		got, err := a.API.merge(ctx, p.Resource, p.Namespace, p.Body, path...)
 		if apierrors.IsNotFound(err) && a.lacksSubresource(ctx, p) {
 			err = &noSubresourceError{p}
 		}
 		if err != nil {
-			err = &writeError{"update", p.Resource, p.Name, err}
+			err = withCost(&writeError{"update", p.Resource, p.Name, err}, a.Now().Sub(began))
 			failed = append(failed, err)
 		} else {
 			a.wrote(head, p.Resource, got.ResourceVersion)
@@ -270,8 +278,8 @@ func (a *Applier) patch(ctx context.Context, head *schema.Head, patches []schema
 	return requeue, errors.Join(failed...)
 }
 
-// lacksSubresource says whether 404 to a patch means that the subresource is not served. API servers answer the same for an object that
-// is deleted.
+// lacksSubresource reports whether a 404 to a patch means that the subresource is not served. API servers answer the same for a deleted
+// object.
 func (a *Applier) lacksSubresource(ctx context.Context, p schema.Patch) bool {
 	if p.Subresource == "" {
 		return false
@@ -280,7 +288,7 @@ func (a *Applier) lacksSubresource(ctx context.Context, p schema.Patch) bool {
 	return err == nil && got.UID == p.UID
 }
 
-// remove deletes what the plan names, each only if it still is what was seen.
+// remove deletes what the plan names, each object only if it still is the one that was seen.
 func (a *Applier) remove(ctx context.Context, head *schema.Head, plan schema.Plan, version string) error {
 	deletions := atVersion(plan.Delete, head, version)
 	gone := make([]bool, len(deletions))
@@ -311,8 +319,8 @@ func (a *Applier) removeOne(ctx context.Context, head *schema.Head, d schema.Del
 		a.gone(head, d)
 		return false, nil // gone already
 	case err != nil:
-		// A conflict, too: it may be another object under the same name, which is not ours to delete and which the
-		// caches will show, or an admission webhook, and then no event queues the object again.
+		// This includes a conflict. Another object may have the name: it is not ours to delete, and the caches will show it. Or an
+		// admission webhook refuses: then no event queues the object again.
 		return false, &writeError{"delete", d.Resource, d.Name, err}
 	case got.DeletionTimestamp != nil && got.ResourceVersion != "":
 		a.wrote(head, d.Resource, got.ResourceVersion)
@@ -322,7 +330,7 @@ func (a *Applier) removeOne(ctx context.Context, head *schema.Head, d schema.Del
 	return true, nil
 }
 
-// gone notes that what was deleted is not there any more: a child, or the object itself.
+// gone notes that what was deleted no longer exists: a child, or the object itself.
 func (a *Applier) gone(head *schema.Head, d schema.Deletion) {
 	if d.UID == head.Meta.UID {
 		a.Store.Gone(d.UID)
@@ -336,8 +344,8 @@ func (a *Applier) gone(head *schema.Head, d schema.Deletion) {
 //	the object that has the name now    then
 //	another one                         the conflict itself, with its back-off: it is not ours to delete
 //	the same, at another version        the decision is made again on what the cache shows next
-//	the same, at this version           the version is not what is wrong: an API server that takes the last finalizer of an
-//	                                    object away, as background deletion does to "orphan", refuses every version after
+//	the same, at this version           the version is not the cause: an API server that removes the last finalizer of an
+//	                                    object, as background deletion does to "orphan", refuses every version after
 //	                                    that. It is deleted by its UID alone; a webhook that answers 409 does so again
 func (a *Applier) resolveConflict(ctx context.Context, head *schema.Head, d schema.Deletion, conflict error) (*metav1.ObjectMeta, error) {
 	if d.UID == head.Meta.UID {
@@ -371,7 +379,7 @@ func inParallel(from, to int, do func(int) error) []error {
 			defer func() { <-slots }()
 			defer func() {
 				if p := recover(); p != nil {
-					results[i-from] = fmt.Errorf("%w: %v", ErrPanicked, p)
+					results[i-from] = &PanicError{p, debug.Stack()}
 				}
 			}()
 			results[i-from] = do(i)

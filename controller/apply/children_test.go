@@ -52,7 +52,7 @@ func TestInParallel(t *testing.T) {
 	}
 }
 
-// As many as may run at once do: each waits here for all the others.
+// TestInParallelIsParallel: as many as may run at the same time do: each waits here for all the others.
 func TestInParallelIsParallel(t *testing.T) {
 	together, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -78,7 +78,9 @@ func someHead() *schema.Head {
 	return &schema.Head{Resource: widgets(), Meta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "mine", ResourceVersion: "7"}}
 }
 
-// owned is the metadata of an object with that controller and label, or without either if they are empty.
+func someSeen() *schema.Observed { return &schema.Observed{Head: someHead()} }
+
+// owned returns the metadata of an object with that controller and label, or without either if they are empty.
 func owned(uid, kind, owner, label string) map[string]any {
 	meta := map[string]any{}
 	if uid != "" {
@@ -137,7 +139,7 @@ func TestResolveAlreadyExists(t *testing.T) {
 					o["metadata"].(map[string]any)["labels"] = map[string]any{"by": "webhook"}
 				})
 			}
-			made, err := a.createOne(t.Context(), someHead(), schema.Object{Resource: c.resource, Namespace: "ns", Name: "a-worker-0",
+			made, err := a.createOne(t.Context(), someSeen(), schema.Object{Resource: c.resource, Namespace: "ns", Name: "a-worker-0",
 				Body: bodyOf(c.resource, "a-worker-0")})
 			if made || !c.want(err) {
 				t.Errorf("made: %v, error: %v", made, err)
@@ -153,20 +155,20 @@ func TestResolveAlreadyExists(t *testing.T) {
 	}
 }
 
-// TestChildThatItsOwnerDoesNotReach: an object was copied with its owner reference into a namespace where that does not hold. It is no
-// child, as the cache has it; garbage collection deletes it, and until then the name is taken.
+// TestChildThatItsOwnerDoesNotReach: an object was copied with its owner reference into a namespace where the reference is not valid. The
+// cache does not count it as a child. Garbage collection deletes it, and until then the name is taken.
 func TestChildThatItsOwnerDoesNotReach(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)
 	s.put("/api/v1/namespaces/other/pods/a", owned("mine", "Widget", "a", "me"))
-	made, err := a.createOne(t.Context(), someHead(), schema.Object{Resource: schema.Pods(), Namespace: "other", Name: "a", Body: bodyOf(schema.Pods(), "a")})
+	made, err := a.createOne(t.Context(), someSeen(), schema.Object{Resource: schema.Pods(), Namespace: "other", Name: "a", Body: bodyOf(schema.Pods(), "a")})
 	if made || !errors.Is(err, errOldOwner) || ClassOf(err) != Retry {
 		t.Errorf("made: %v, error: %v, want to wait for garbage collection", made, err)
 	}
 }
 
-// TestRelabellingOfWhatIsGone: a child that has lost its labels is deleted between the look at it and the patch. No cache shows it, so
-// nothing else brings the reconcile back that makes it again.
+// TestRelabellingOfWhatIsGone: a child that has lost its labels is deleted between the GET and the patch. No cache shows it, so nothing
+// else requeues the reconcile that creates it again.
 func TestRelabellingOfWhatIsGone(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)
@@ -178,10 +180,10 @@ func TestRelabellingOfWhatIsGone(t *testing.T) {
 		return nil
 	})
 	gadget := schema.Object{Resource: gadgets(), Namespace: "ns", Name: "g", Body: bodyOf(gadgets(), "g")}
-	if made, err := a.createOne(t.Context(), someHead(), gadget); made || !errors.Is(err, errOldOwner) || ClassOf(err) != Retry {
+	if made, err := a.createOne(t.Context(), someSeen(), gadget); made || !errors.Is(err, errOldOwner) || ClassOf(err) != Retry {
 		t.Errorf("made: %v, error of class %d: %v; want one that is retried", made, ClassOf(err), err)
 	}
-	if made, err := a.createOne(t.Context(), someHead(), gadget); !made || err != nil {
+	if made, err := a.createOne(t.Context(), someSeen(), gadget); !made || err != nil {
 		t.Errorf("the next time: made: %v, error: %v", made, err)
 	}
 }
@@ -229,7 +231,7 @@ func TestRemove(t *testing.T) {
 }
 
 // TestDeletionAnsweredWithoutVersion: another request removed the pod between the two writes of our deletion, and the API server has no
-// version to answer with (seen with a store that is slow). No cache can be compared with it: the pod is known to be gone.
+// version to answer with (seen with a slow store). No cache can be compared with it: the pod is known to be gone.
 func TestDeletionAnsweredWithoutVersion(t *testing.T) {
 	version := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -264,7 +266,7 @@ func TestDeletionAnsweredWithoutVersion(t *testing.T) {
 }
 
 // TestDeletionOfTheObjectItself: a plan that writes the status and the annotations of an object and deletes it needs one deletion, and
-// what it counts is counted after that. A deletion that another writer's change makes wrong is decided again.
+// what it counts is counted after that. If another client's change makes the deletion wrong, the decision is made again.
 func TestDeletionOfTheObjectItself(t *testing.T) {
 	s := newAPIServer(t)
 	var counted []string
@@ -296,7 +298,7 @@ func TestDeletionOfTheObjectItself(t *testing.T) {
 	if _, err := a.Apply(t.Context(), &schema.Observed{Head: head}, schema.Plan{Delete: slices.Clone(deletion)}); ClassOf(err) != Behind {
 		t.Errorf("another writer's change: %v", err)
 	}
-	// A server that takes finalizers away refuses every version after that, though none has changed what was seen.
+	// A server that removes finalizers refuses every version after that, though no client has changed what was seen.
 	head = s.head(t, "a")
 	deletion[0].ResourceVersion = head.Meta.ResourceVersion
 	refusals := 0
@@ -312,8 +314,8 @@ func TestDeletionOfTheObjectItself(t *testing.T) {
 	}
 }
 
-// TestRefusedCreationIsTriedAgain: nothing happens to an object that runs well without an optional dependent; that comes all the same
-// when it is let through.
+// TestRefusedCreationIsTriedAgain: nothing happens to an object that runs well without an optional dependent. The dependent is
+// nevertheless created when it is accepted.
 func TestRefusedCreationIsTriedAgain(t *testing.T) {
 	s := newAPIServer(t)
 	tries, now := 0, time.Unix(1000, 0)
@@ -348,8 +350,8 @@ func TestRefusedCreationIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestCreationInATerminatingNamespace: one refused creation is enough, of whatever resource, until terminatingRetry; another object is
-// not kept from its children.
+// TestCreationInATerminatingNamespace: one refused creation is enough, of whatever resource, until terminatingRetry. Children of another
+// object are nevertheless created.
 func TestCreationInATerminatingNamespace(t *testing.T) {
 	s := newAPIServer(t)
 	now := time.Unix(1000, 0)
@@ -397,8 +399,8 @@ func TestCreationInATerminatingNamespace(t *testing.T) {
 	}
 }
 
-// TestCreationInAnotherNamespace: the namespace of a child need not be that of its owner. That it is not there, or goes,
-// says nothing of the owner: its author gets an event, and the creation is retried.
+// TestCreationInAnotherNamespace: the namespace of a child need not be that of its owner. Its absence or deletion says nothing of the
+// owner: the user gets an event, and the creation is retried.
 func TestCreationInAnotherNamespace(t *testing.T) {
 	for name, answer := range map[string]metav1.Status{
 		"deleted": terminatingStatus("elsewhere"),
@@ -428,7 +430,7 @@ func TestCreationInAnotherNamespace(t *testing.T) {
 	}
 }
 
-// A shared name that is taken is no conflict, is not touched, and is not asked for in every reconcile.
+// TestSharedName: a shared name that is taken is no conflict, is not touched, and is not requested in every reconcile.
 func TestSharedName(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -459,7 +461,7 @@ func TestSharedName(t *testing.T) {
 			o := schema.Object{Resource: gadgets(), Namespace: "ns", Name: "a", Body: json.RawMessage(`{"apiVersion":"example.org/v1","kind":"Gadget","metadata":{"name":"a","labels":{"by":"me"}}}`), Shared: c.shared}
 			var errs []error
 			for range 2 {
-				_, _, _, err := a.createOptional(t.Context(), someHead(), []schema.Object{o}, false)
+				_, _, _, err := a.createOptional(t.Context(), someSeen(), []schema.Object{o}, false)
 				errs = append(errs, err)
 				if c.meta == nil {
 					s.locked(func() { s.Drop(at) })

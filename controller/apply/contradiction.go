@@ -6,8 +6,8 @@ import (
 	"stoic/schema"
 )
 
-// Contradiction says what of a plan cannot be meant: to create two objects of one name, of which either would win, or one of a resource
-// that the watch does not own, whose objects it would never see and so create again and again. "" is none.
+// Contradiction returns what makes a plan impossible, or "". A plan must not create two objects of one name, of which either would win,
+// nor an object of a resource that the watch does not own: it would never see the object, and create it again and again.
 func (a *Applier) Contradiction(plan schema.Plan) string {
 	type name struct {
 		schema.Resource

@@ -14,8 +14,8 @@ import (
 	"stoic/schema"
 )
 
-// TestDeletionOfAChildAsSeen: what the API server says to a deletion that names a resourceVersion is 409, and what that means depends
-// on what the child is now. A conflict that stays one is retried with a back-off; only a cache that is behind is waited for.
+// TestDeletionOfAChildAsSeen: the API server answers 409 to a deletion that names a resourceVersion; what that means depends on what the
+// child is now. A conflict that remains is retried with a back-off; only a cache that is behind is waited for.
 func TestDeletionOfAChildAsSeen(t *testing.T) {
 	const deletes, looks = "DELETE gadgets g", "GET gadgets g"
 	for name, c := range map[string]struct {
@@ -26,7 +26,7 @@ func TestDeletionOfAChildAsSeen(t *testing.T) {
 		left       bool
 	}{
 		"as seen": {want: []string{deletes}},
-		// An API server that takes the finalizer away refuses every version after that, as for the object itself.
+		// An API server that removes the finalizer refuses every version after that, as for the object itself.
 		"the finalizer orphan": {finalizers: []any{"orphan"}, want: []string{deletes, looks, deletes}},
 		"a webhook says 409": {prepare: func(s *apiServer, _ *schema.Deletion) {
 			s.failing(func(request string) *metav1.Status {

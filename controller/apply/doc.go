@@ -10,8 +10,9 @@
 //	api           single requests
 //	errors        what an error means: retry, refused, behind, done
 //	limiter       how many creations are under way at once
-//	negative      writes that lead to nothing are not repeated at once
-//	pruning       neither are statuses that the schema of a CRD does not keep
+//	negative      writes without result are not repeated immediately
+//	pruning       nor is a status that the schema of a CRD does not keep
 //	terminating   nothing is created in a namespace that is being deleted
+//	costly        nor for an object whose creations occupied the API server in vain, for a while
 //	sentences     the events about writes
 package apply

@@ -18,20 +18,20 @@ import (
 //
 //	error of the API server                      class
 //	none                                         Done
-//	404 on what was to be changed or deleted     Done     it is gone; its end will be an event
-//	404 on a subresource of what is there        Refused  its CRD does not have it; the author gets an event
-//	namespace being deleted, or gone             Done     the end of the object will be an event
-//	the same of a namespace that is not the      Refused  nothing says when that changes; the author gets an event
+//	404 on what was to be changed or deleted     Done     it is gone; its deletion is an event
+//	404 on a subresource of what exists          Refused  its CRD does not have it; the user gets an event
+//	namespace being deleted, or gone             Done     the deletion of the object will be an event
+//	the same of a namespace that is not the      Refused  nothing reports when that changes; the user gets an event
 //	object's own
-//	404 on a creation                            Retry    with back-off; the author gets an event. A webhook or a
-//	                                                      resource that went lacks something; no watch event brings
-//	                                                      it back
+//	404 on a creation                            Retry    with back-off; the user gets an event. A webhook lacks
+//	                                                      something, or the resource is no longer served; no watch
+//	                                                      event reports its return
 //	a plan that contradicts itself               Refused  it stays so until the object, or the operator, changes
-//	400, 405, 413, 422, a name that is taken     Refused  the request is wrong and stays so until somebody changes
-//	                                                      something; the author gets an event
-//	403                                          Retry    with back-off; the author gets an event. What is missing
-//	                                                      (quota, service account, permission) often comes a moment
-//	                                                      later
+//	400, 405, 413, 422, a name that is taken     Refused  the request stays wrong until something is changed;
+//	                                                      the user gets an event
+//	403                                          Retry    with back-off; the user gets an event. What is missing
+//	                                                      (quota, service account, permission) often appears a
+//	                                                      moment later
 //	409, 429, 5xx, network, timeout, panic       Retry    with back-off
 //	caches older than our own writes             Behind   no failure and no success: wait for the event
 type Class int
@@ -43,45 +43,57 @@ const (
 	Retry
 )
 
-// What will fail until the cluster is changed is retried after FirstRefused, as a change may be about to come, and at last
-// every LastRefused.
+// What fails until the cluster is changed is first retried after FirstRefused, as a change may be about to come, and in the end every
+// LastRefused.
 const (
-	// FirstBackOff is where the exponential back-off of what is retried begins; see LongestBackOff for its end.
+	// FirstBackOff is where the exponential back-off of what is retried begins; see LongestBackOff for its end, and costly for creations
+	// that occupy the API server for long.
 	FirstBackOff = 50 * time.Millisecond
 	FirstRefused = 10 * time.Second
 	LastRefused  = 5 * time.Minute
-	// longestTrouble: see LongestBackOff. However many keys wait, what they request then is bounded by the client's rate.
+	// longestTrouble: see LongestBackOff. However many keys wait, the client's rate then bounds their requests.
 	longestTrouble = 8 * time.Second
 )
 
 var (
-	// ErrPanicked is what a reconcile that panicked returns.
+	// ErrPanicked is what the error of a reconcile that panicked wraps; see PanicError.
 	ErrPanicked = errors.New("the reconcile panicked")
-	// ErrBehind: a reconcile waits for its caches.
+	// ErrBehind is returned by a reconcile that waits for its caches.
 	ErrBehind = errors.New("the caches are older than our own writes")
-	// ErrUnreadable: a resource that the object must have cannot be read, so nothing is decided. When it can, all objects
-	// are queued.
+	// ErrUnreadable: a resource that the object must have cannot be read, so nothing is decided. When it can be read, all objects are
+	// queued.
 	ErrUnreadable = errors.New("a resource that the object owns cannot be read")
 	// ErrContradiction: a plan cannot be carried out, so none of it is. Its operator has a defect.
 	ErrContradiction = errors.New("the plan contradicts itself")
-	// errUnrecorded and errStatusless: the status has no place to be written to. Nothing else is done then.
+	// errUnrecorded and errStatusless: the status cannot be written anywhere, so nothing else is done.
 	errUnrecorded = errors.New("the object is gone")
 	errStatusless = errors.New("the CRD has no status subresource: nothing can be recorded, so nothing is done")
-	// errOldOwner: the name is still taken by a child of a deleted object of the same name. Its end is an event.
+	// errOldOwner: a child of a deleted object of the same name still has the name. The deletion of that child is an event.
 	errOldOwner = errors.New("the name is still taken by a child of a deleted object of the same name")
 )
 
-// notKeptError: an admission webhook or a policy takes an annotation, or a finalizer, away again.
+// notKeptError: an admission webhook or a policy removes an annotation, or a finalizer, again.
 type notKeptError struct{ what string }
 
 func (e *notKeptError) Error() string {
 	return "the " + e.what + " is not kept: some admission webhook or policy removes it"
 }
 
+// PanicError is returned by a reconcile that panicked, in its own goroutine or in one that writes for it. The caller of reconciles counts and
+// logs it.
+type PanicError struct {
+	Value any
+	Stack []byte // of the goroutine that panicked
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("%v: %v", ErrPanicked, e.Value) }
+
+func (e *PanicError) Unwrap() error { return ErrPanicked }
+
 // conflictError: a foreign object has the name of one of our children. It is reported and never touched.
 type conflictError struct {
 	object schema.Object
-	owner  string // kind and name of the one that wants it: "PyTorchJob mnist"
+	owner  string // kind and name of the owner that needs the name: "PyTorchJob mnist"
 	noun   string // what that is called: "job"
 }
 
@@ -90,8 +102,8 @@ func (e *conflictError) Error() string {
 		e.object.Resource.Kind, e.object.Namespace, e.object.Name, e.owner, e.noun)
 }
 
-// notSelectedError: a child of ours has lost a label by which children are selected. It exists, but no change of it is seen:
-// without a report its author would wait for it forever.
+// notSelectedError: a child of ours has lost a label by which children are selected. It exists, but no change of it is seen: without a
+// report the user would wait for it forever.
 type notSelectedError struct {
 	object   schema.Object
 	selector string
@@ -102,9 +114,9 @@ func (e *notSelectedError) Error() string {
 		e.object.Resource.Kind, e.object.Namespace, e.object.Name, e.selector)
 }
 
-// elsewhereError: the namespace that a child is to be created in is not that of its owner, and is being deleted, or not
-// there. The end of the owner does not follow from that, nor does any event when the namespace comes: without a retry and a
-// report its author would wait for it forever. It does not unwrap: it is not the end of the owner's namespace.
+// elsewhereError: a child is to be created in a namespace that is not its owner's, and that is being deleted or does not exist. The owner
+// is not deleted with that namespace, and no event follows when it is created: without a retry and a report the user would wait forever.
+// The error does not unwrap, as the owner's namespace is not concerned.
 type elsewhereError struct {
 	object schema.Object
 	err    error
@@ -115,7 +127,7 @@ func (e *elsewhereError) Error() string {
 		e.object.Namespace, e.err)
 }
 
-// noSubresourceError: the dependent is there, and its resource has no such subresource. No event follows from that.
+// noSubresourceError: the dependent exists, and its resource has no such subresource. No event follows from that.
 type noSubresourceError struct{ patch schema.Patch }
 
 func (e *noSubresourceError) Error() string {
@@ -134,10 +146,11 @@ func (e *writeError) Error() string {
 	return e.verb + " " + e.resource.Kind + " " + e.name + ": " + e.err.Error()
 }
 
-// Unwrap is the API server's answer.
+// Unwrap returns the API server's answer.
 func (e *writeError) Unwrap() error { return e.err }
 
-// ClassOf sorts errors, here and nowhere else. Of several errors the most hopeful counts: what can succeed is retried.
+// ClassOf returns the class of an error. It is the only place that sorts errors. Of joined errors the highest class counts: if any may
+// succeed later, it is retried.
 func ClassOf(err error) Class {
 	if err == nil {
 		return Done
@@ -165,8 +178,8 @@ func ClassOf(err error) Class {
 	return Retry
 }
 
-// IsDenied tells whether admission alone (a quota, a limit, a policy) is why there is something to retry: each error of the class
-// Retry is a 403 that no role would have prevented. That is the affair of who owns the object, not of who runs the operator.
+// IsDenied reports whether admission alone (a quota, a limit, a policy) is the reason for a retry: each error of class Retry is a 403
+// that no role would have prevented. That concerns the owner of the object, not the operator's administrator.
 func IsDenied(err error) bool {
 	if ClassOf(err) != Retry {
 		return false
@@ -186,8 +199,8 @@ func IsDenied(err error) bool {
 	return apierrors.IsForbidden(err) && !missing
 }
 
-// LongestBackOff is where the back-off after an error ends. Trouble between us and the API server ends all at once and for
-// all objects: none shall wait for minutes after that. What concerns one object alone may take its time.
+// LongestBackOff returns the longest back-off after an error. A failure between us and the API server ends at the same moment for all
+// objects: none should then wait for minutes. An error that concerns one object alone may wait longer.
 func LongestBackOff(err error) time.Duration {
 	var notKept *notKeptError
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || errors.Is(err, ErrPanicked) || errors.Is(err, errStatusless) || errors.As(err, &notKept) {
@@ -196,30 +209,30 @@ func LongestBackOff(err error) time.Duration {
 	return longestTrouble
 }
 
-// isOutdated: the object that was decided on is gone, or has changed. The decision is made again.
+// isOutdated reports whether the object that was decided on is gone or has changed. The decision is then made again.
 func isOutdated(err error) bool {
 	return errors.Is(err, errUnrecorded) || errors.Is(err, ErrBehind) || apierrors.IsConflict(err)
 }
 
-// isTaken: the name of this one object is taken. That says nothing of others.
+// isTaken reports whether the name of this one object is taken. That says nothing of other objects.
 func isTaken(err error) bool {
 	return isForeign(err) || errors.Is(err, errOldOwner)
 }
 
-// isForeign: it is taken by an object that only its author can move out of the way.
+// isForeign reports whether the name is taken by an object that only its user can move out of the way.
 func isForeign(err error) bool {
 	var conflict *conflictError
 	var notSelected *notSelectedError
 	return errors.As(err, &conflict) || errors.As(err, &notSelected)
 }
 
-// isElsewhere: it has no namespace that is not that of its owner.
+// isElsewhere reports whether the namespace does not accept the object, and is not that of its owner.
 func isElsewhere(err error) bool {
 	var elsewhere *elsewhereError
 	return errors.As(err, &elsewhere)
 }
 
-// isWithoutSubresource: the resource has no subresource of that name.
+// isWithoutSubresource reports whether the resource has no such subresource.
 func isWithoutSubresource(err error) bool {
 	var without *noSubresourceError
 	return errors.As(err, &without)
@@ -230,13 +243,13 @@ func isCreation(err error) bool {
 	return errors.As(err, &write) && write.verb == "create"
 }
 
-// isWebhookFailure: an admission webhook that must be asked does not answer. The API server is well, so it may take long.
+// isWebhookFailure reports whether a required admission webhook does not answer. The API server is well, so it may take long.
 func isWebhookFailure(err error) bool {
 	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), webhookFails)
 }
 
-// isForAuthor: the author of the object can do something about it, or should know why nothing happens. Transient trouble
-// between us and the API server is none of the author's business.
+// isForAuthor reports whether the user can do something about the error, or should know why nothing happens. A transient failure between
+// us and the API server does not concern the user.
 func isForAuthor(err error) bool {
 	if isForeign(err) || isElsewhere(err) || isWithoutSubresource(err) {
 		return true

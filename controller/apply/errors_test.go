@@ -73,7 +73,7 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// TestIsDenied: what else has failed is never hidden behind a quota.
+// TestIsDenied: no other failure is hidden behind a quota.
 func TestIsDenied(t *testing.T) {
 	pods := runtimeschema.GroupResource{Resource: "pods"}
 	quota := &writeError{"create", schema.Pods(), "a", apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: small"))}
@@ -130,7 +130,8 @@ func TestRefusalNamesWhatWasRefused(t *testing.T) {
 	}
 }
 
-// TestLongestBackOff: what is over for all objects at once is retried within seconds, what concerns one may take minutes.
+// TestLongestBackOff: what ends for all objects at the same time is retried within seconds; what concerns one may take
+// minutes.
 func TestLongestBackOff(t *testing.T) {
 	pods := runtimeschema.GroupResource{Resource: "pods"}
 	for _, c := range []struct {

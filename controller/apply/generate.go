@@ -7,8 +7,8 @@ import (
 	"stoic/schema"
 )
 
-// generated is an object with the fields that its generator makes. They are in memory for as long as the request takes:
-// what is logged, remembered or emitted as an event is made of the object as it was planned.
+// generated returns an object with the fields that its generator makes. They are in memory only during the request:
+// what is logged, remembered or emitted as an event is made of the object as planned.
 func (a *Applier) generated(o schema.Object) (schema.Object, error) {
 	if o.Generate == "" {
 		return o, nil

@@ -42,7 +42,7 @@ func withName(meta map[string]any, name string) map[string]any {
 	return meta
 }
 
-// What is generated reaches the API server, and nothing else: not the plan, no log line, no event, no error.
+// TestGeneratedFields: what is generated reaches the API server, and nothing else: not the plan, no log line, no event, no error.
 func TestGeneratedFields(t *testing.T) {
 	s := newAPIServer(t)
 	s.put(widgetsPath+"a", map[string]any{"uid": "mine"})
@@ -87,17 +87,17 @@ func TestGeneratedFields(t *testing.T) {
 	}
 }
 
-// A generator that fails, or that the watch does not have, is an error, and nothing is posted.
+// TestGeneratorsThatFail: a generator that fails, or that the watch does not have, is an error, and nothing is posted.
 func TestGeneratorsThatFail(t *testing.T) {
 	s := newAPIServer(t)
 	broken := errors.New("no randomness")
 	a := newTestApplier(t, s, withSecrets(func() (map[string]any, error) { return nil, broken }))
-	if _, err := a.createOne(t.Context(), someHead(), secret("mine")); !errors.Is(err, broken) {
+	if _, err := a.createOne(t.Context(), someSeen(), secret("mine")); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	unknown := secret("mine")
 	unknown.Generate = "other"
-	if _, err := a.createOne(t.Context(), someHead(), unknown); err == nil || ClassOf(err) != Retry {
+	if _, err := a.createOne(t.Context(), someSeen(), unknown); err == nil || ClassOf(err) != Retry {
 		t.Error(err)
 	}
 	if seen := s.requests(); len(seen) > 0 {
@@ -105,8 +105,8 @@ func TestGeneratorsThatFail(t *testing.T) {
 	}
 }
 
-// Of a resource that is not watched, what is ours already is as good as created, and no reconcile waits for a cache that
-// will never show it.
+// TestUnwatchedThatIsThere: a child of ours that exists, of an unwatched resource, counts as created, and no reconcile waits for a cache
+// that will never show it.
 func TestUnwatchedThatIsThere(t *testing.T) {
 	for name, test := range map[string]struct {
 		owner   string
@@ -115,7 +115,7 @@ func TestUnwatchedThatIsThere(t *testing.T) {
 		s := newAPIServer(t)
 		a := newTestApplier(t, s, withSecrets(func() (map[string]any, error) { return nil, nil }))
 		s.put(secretPath, owned(test.owner, "Widget", map[bool]string{true: "b", false: "a"}[test.owner == "other"], ""))
-		made, err := a.createOne(t.Context(), someHead(), secret("mine"))
+		made, err := a.createOne(t.Context(), someSeen(), secret("mine"))
 		if made || isForeign(err) != test.foreign || !test.foreign && err != nil {
 			t.Errorf("%s: %v, %v", name, made, err)
 		}
@@ -125,8 +125,8 @@ func TestUnwatchedThatIsThere(t *testing.T) {
 	}
 }
 
-// What is not watched is there before what the same plan creates behind it: no later plan would ask for it, as none sees that it
-// is missing. A job that takes the name of one that has just been deleted finds the Service and the Secret of that one.
+// TestUnwatchedComesFirst: an unwatched child exists before the same plan creates what follows: no later plan would create it, as none
+// sees that it is missing. A job that takes the name of one that has just been deleted finds the Service and the Secret of that one.
 func TestUnwatchedComesFirst(t *testing.T) {
 	for name, refusal := range map[string]struct {
 		prepare func(*apiServer)
@@ -186,9 +186,9 @@ func TestUnwatchedComesFirst(t *testing.T) {
 	}
 }
 
-// TestUnwatchedIsLookedAtOnce: a decision that asks for what is not watched asks for it each time, as it never sees it. That costs
-// one request until the next look is due, and none for nothing; one that was deleted is made again then, for another plan, and
-// whenever the plan creates what needs it. It never keeps a pod from being created.
+// TestUnwatchedIsLookedAtOnce: a decision that needs an unwatched child names it each time, as it never sees it. That costs one request
+// until the next check is due, and no other. A deleted one is created again then, for another plan, and whenever the plan creates what
+// needs it. It never keeps a pod from being created.
 func TestUnwatchedIsLookedAtOnce(t *testing.T) {
 	s := newAPIServer(t)
 	now := time.Unix(1000, 0)
@@ -239,7 +239,7 @@ func TestUnwatchedIsLookedAtOnce(t *testing.T) {
 	}
 }
 
-// A patch of a subresource is as conditional as one of the object, and is remembered apart from it.
+// TestPatchOfAStatus: a patch of a subresource is as conditional as one of the object, and is remembered separately.
 func TestPatchOfAStatus(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)

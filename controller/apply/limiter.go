@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Limiter limits concurrent creations, of all reconciles, to what the API server completes within 250 ms. More would wait
-// in its queues, before the status of objects that run already and before the events that we wait for. Slots are given
-// first come, first served, so that the pods of one job are created one after the other and not in turns with those of
-// seven others.
+// Limiter limits the concurrent creations of all reconciles to what the API server completes within 250 ms. More would
+// wait in its queues, ahead of the status of running objects and of the events that we wait for. Slots are given first
+// come, first served, so that the pods of one job are created one after the other and not in turns with those of seven
+// others.
 //
 //	creations take, on average    concurrent creations
 //	up to target                  one more after as many creations as are allowed, to the maximum
@@ -40,7 +40,7 @@ const (
 	target       = 250 * time.Millisecond
 	reduction    = 2.0 / 3
 	averagedOver = 8 // the weight of the last creation is one in so many
-	// minimum keeps all from being held up by one slow request.
+	// minimum keeps one slow request from holding up all others.
 	minimum = 4
 )
 
@@ -56,7 +56,7 @@ func newLimiter(maximum int, now func() time.Time) *Limiter {
 	return l
 }
 
-// enter says that one more reconcile creates, until it calls leave.
+// enter counts one more reconcile that creates, until it calls leave.
 func (l *Limiter) enter() (leave func()) {
 	l.count(1)
 	return func() { l.count(-1) }
@@ -78,7 +78,7 @@ func (l *Limiter) do(ctx context.Context, create func() error) error {
 	return create()
 }
 
-// release gives a slot back after a creation that took so long, and one more, or none, as the limit changes.
+// release returns the slot of a creation that took so long: more than one slot if the limit rises, none if it falls.
 func (l *Limiter) release(took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

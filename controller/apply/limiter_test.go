@@ -12,7 +12,7 @@ import (
 func TestLimiter(t *testing.T) {
 	now := time.Unix(1000, 0)
 	b := newLimiter(64, func() time.Time { return now })
-	// slow has so many creations end that took a second each.
+	// slow lets so many creations end that took a second each.
 	slow := func(times int, apart time.Duration) {
 		for range times {
 			now = now.Add(apart)
@@ -27,7 +27,7 @@ func TestLimiter(t *testing.T) {
 			_ = b.do(t.Context(), func() error { return errors.New("refused, but at once") })
 		}
 	}
-	// is says how many find a slot.
+	// is checks how many find a slot.
 	is := func(when string, want int) {
 		t.Helper()
 		free := 0
@@ -41,7 +41,7 @@ func TestLimiter(t *testing.T) {
 	}
 	defer b.enter()()
 	leave := b.enter()
-	// One that leaves can take only its own slot along, so each reduction is over when as many have left.
+	// A creation can withhold only its own slot, so each reduction is complete when as many have ended.
 	is("at first", maxConcurrent)
 	slow(2, 0)
 	is("after two that were slow", maxConcurrent)
@@ -70,8 +70,8 @@ func TestLimiter(t *testing.T) {
 	is("still of one reconcile alone", maxConcurrent)
 }
 
-// TestLimiterHolds: never are more under way than the limit, which changes all the time; and whoever may not wait longer
-// does not.
+// TestLimiterHolds: never more than the limit are under way, which changes all the time, and a creation whose context
+// ends gives up.
 func TestLimiterHolds(t *testing.T) {
 	b := newLimiter(8, time.Now)
 	var under, done atomic.Int64

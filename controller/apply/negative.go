@@ -13,9 +13,9 @@ import (
 	"stoic/schema"
 )
 
-// negativeCache remembers, by the UID of an object, the last writes of dependents that led to nothing: refused, or
-// taken and without effect (a schema drops what is wanted). Without it, an object that is served well would send one in
-// each reconcile for a dependent that it does without.
+// negativeCache remembers, by the UID of an object, the last writes of dependents that had no result: they were refused, or accepted
+// without effect (a schema drops their fields). Without it, each reconcile of an object would repeat such a write, although the object
+// does without that dependent.
 type negativeCache struct {
 	mu     sync.Mutex
 	writes map[types.UID]map[string]uselessWrite // by owner, then by resource and name of the dependent
@@ -32,14 +32,14 @@ func newNegativeCache() *negativeCache {
 	return &negativeCache{writes: map[types.UID]map[string]uselessWrite{}}
 }
 
-// targetOf is what a write is about: a resource, a namespace, a name, and a subresource if there is one.
+// targetOf returns what a write is about: a resource, a namespace, a name, and a subresource if there is one.
 func targetOf(r schema.Resource, namespace string, path ...string) string {
 	return strings.Join(append([]string{r.APIVersion(), r.Plural, namespace}, path...), "/")
 }
 
-// wait is how long the same write would still lead to nothing; 0 says that it is to be tried. What was refused is worth a
-// requeue then: the cause of a refusal may be gone without an event, as of a webhook that failed for a minute. What
-// changed nothing is not: that lies with a schema.
+// wait returns how long the same write is left out (0: it is to be tried), and when to requeue for it. A refused write is worth a
+// requeue: the cause of a refusal may end without an event, such as a webhook that failed for a minute. A write that changed nothing is
+// not: a schema is the cause.
 func (n *negativeCache) wait(owner types.UID, target, asked string, now time.Time) (wait, requeue time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -54,7 +54,7 @@ func (n *negativeCache) wait(owner types.UID, target, asked string, now time.Tim
 	return wait, 0
 }
 
-// note that a write led to nothing, with an error or without, or that it did lead to something.
+// note records that a write led to nothing, with an error or without, or that it led to something.
 func (n *negativeCache) note(owner types.UID, target, asked string, err error, changed bool, now time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -76,21 +76,25 @@ func (n *negativeCache) note(owner types.UID, target, asked string, err error, c
 	n.writes[owner][target] = f
 }
 
-// firstWait is how long a write of a dependent that was answered with err is left out at first; 0: it is no refusal. What 403
-// and 404 ask for (quota, permission, what a webhook looks up) often comes a moment later, so they begin with the back-off of
-// errors. They cannot be left to it: the next reconcile, which leaves the write out, succeeds and resets it.
+// firstWait returns how long a write of a dependent that was answered with err is left out at first; 0 if it is not refused. What a 403
+// or 404 lacks (quota, permission, what a webhook looks up) often appears a moment later, so it begins with the back-off of errors. The
+// back-off of the key does not do: the next reconcile, which leaves the write out, succeeds and resets it. A write that was costly is left
+// out for longer.
 func firstWait(err error) time.Duration {
+	costly, _ := waitAfter(err)
 	switch class := ClassOf(err); {
 	case class == Refused:
-		return FirstRefused
+		return max(FirstRefused, costly)
+	case costly > 0:
+		return costly
 	case class == Retry && (apierrors.IsForbidden(err) || apierrors.IsNotFound(err)):
 		return FirstBackOff
 	}
 	return 0
 }
 
-// expire forgets what no plan has asked for since LastRefused after it might have been tried again: such a dependent is deleted, or no
-// longer wanted, and its owner may exist for years.
+// expire forgets a write that no plan has repeated for LastRefused after it might have been tried again: its dependent is deleted, or no
+// longer planned, and the owner may exist for years.
 func (n *negativeCache) expire(owner types.UID, now time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -57,8 +57,8 @@ func TestNegativeCache(t *testing.T) {
 	}
 }
 
-// TestNegativeCacheIsBounded: the wait ends at LastRefused however often a write is refused, and a dependent has one entry however
-// many writes of it are refused.
+// TestNegativeCacheIsBounded: the wait ends at LastRefused however often a write is refused, and a dependent has one entry however many
+// writes of it are refused.
 func TestNegativeCacheIsBounded(t *testing.T) {
 	n := newNegativeCache()
 	now, longest := time.Unix(1000, 0), time.Duration(0)
@@ -114,8 +114,7 @@ func TestApplierForgets(t *testing.T) {
 	}
 }
 
-// TestNegativeCacheKnowsNamespaces: that a dependent is refused says nothing of one of the same name in another namespace, or of
-// another group.
+// TestNegativeCacheKnowsNamespaces: a refused dependent says nothing of one of the same name in another namespace, or of another group.
 func TestNegativeCacheKnowsNamespaces(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)
@@ -146,7 +145,7 @@ func TestNegativeCacheKnowsNamespaces(t *testing.T) {
 	}
 }
 
-// TestDependentsThatAreGoneAreForgotten: an owner has one dependent after the other, each of another name, and every write of one is
+// TestDependentsThatAreGoneAreForgotten: an owner has one dependent after the other, each with another name, and every write of one is
 // refused. No entry of a deleted dependent is kept.
 func TestDependentsThatAreGoneAreForgotten(t *testing.T) {
 	s := newAPIServer(t)
@@ -174,7 +173,7 @@ func TestDependentsThatAreGoneAreForgotten(t *testing.T) {
 	}
 }
 
-// TestStatusOfADependentThatHasNone: nothing is written, which is no success. A dependent that is gone is another matter.
+// TestStatusOfADependentThatHasNone: nothing is written, which is no success. A deleted dependent is a different case.
 func TestStatusOfADependentThatHasNone(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)

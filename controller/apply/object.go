@@ -15,14 +15,14 @@ import (
 	"stoic/schema"
 )
 
-// revision is where an object stands after our own writes: what the next one names, and is compared with.
+// revision is the state of an object after our own writes. The next write names the version and compares the generation.
 type revision struct {
 	version    string
 	generation int64
 }
 
-// record adds finalizers and writes the status. When it is on record, it counts and logs the transition, in one line; a status
-// that says of the object what it said before is none. It returns the revision of the object after that.
+// record adds finalizers and writes the status. When the status is on record, it counts the transition and logs it in one line. A status
+// that says the same of the object as before is not written. It returns the revision of the object after that.
 func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema.Plan) (at revision, err error) {
 	head := seen.Head
 	at = revision{head.Meta.ResourceVersion, head.Meta.Generation}
@@ -57,7 +57,7 @@ func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema
 	return at, nil
 }
 
-// observesAnew: a status is about another generation than the one on record, and the server keeps that, whatever else it does not keep.
+// observesAnew reports whether a status is about another generation than the recorded one, and the server keeps that field.
 func (a *Applier) observesAnew(head *schema.Head, status any) bool {
 	asked := observedGeneration(status)
 	return asked != 0 && asked != head.ObservedGeneration && a.KeepsGeneration(head)
@@ -107,8 +107,8 @@ func (a *Applier) count(head *schema.Head, plan schema.Plan, after schema.Stage)
 	}
 }
 
-// reportUnrecorded: the API server does not take the status, for a reason that is not transient. Events still reach the
-// author: those of the plan and, unless the object is rejected anyway, one that says why nothing happens.
+// reportUnrecorded emits events when the API server refuses the status for a reason that is not transient: those of the plan and, unless
+// the object is rejected anyway, one that says why nothing happens.
 func (a *Applier) reportUnrecorded(seen *schema.Observed, plan schema.Plan, err error) {
 	if ClassOf(err) != Refused && !isForAuthor(err) {
 		return
@@ -150,9 +150,9 @@ func (a *Applier) annotate(ctx context.Context, head *schema.Head, at revision, 
 	return at, nil
 }
 
-// wroteObject notes the version that a write of the object's metadata returned. The write names the version that the decision
-// rests on, or that the status was written at, so a generation other than that one's is the work of an admission webhook, which
-// has changed the spec on the way: the decision is made again, and the event of the write is no echo.
+// wroteObject notes the version that a write of the object's metadata returned. The write names the version that the decision rests on,
+// or at which the status was written. If the generation differs from that version's, an admission webhook has changed the spec on the
+// way: the decision is made again, and the event of the write is no echo.
 func (a *Applier) wroteObject(head *schema.Head, at revision, got *metav1.ObjectMeta) error {
 	if at.generation != 0 && got.Generation != 0 && got.Generation != at.generation {
 		a.Store.RequireObjectVersion(head.Meta.UID, got.ResourceVersion)
@@ -185,7 +185,7 @@ func (a *Applier) finalize(ctx context.Context, head *schema.Head, at revision, 
 	return err
 }
 
-// withAll is a list with further members, each once.
+// withAll returns a list with further members, each once.
 func withAll(list, add []string) []string {
 	list = slices.Clone(list)
 	for _, f := range add {
@@ -196,8 +196,8 @@ func withAll(list, add []string) []string {
 	return list
 }
 
-// setFinalizers replaces the list that the object has, if the object is still at this version (409 otherwise): a merge patch
-// has no way to add or remove one item. What was added and is not kept is an error: nothing may be made that it guards.
+// setFinalizers replaces the finalizers of the object, if it is still at this version (409 otherwise): a merge patch cannot add or remove
+// one item. An added finalizer that is not kept is an error: what it guards must not be created.
 func (a *Applier) setFinalizers(ctx context.Context, head *schema.Head, at revision, has, wants []string) (revision, error) {
 	if slices.Equal(has, wants) {
 		return at, nil

@@ -8,7 +8,7 @@ import (
 	"stoic/schema"
 )
 
-// TestRecord: the status goes out under the version that it was computed from, and comes back as the server kept it.
+// TestRecord: the status is written at the version that it was computed from, and is returned as the server kept it.
 func TestRecord(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)
@@ -107,7 +107,7 @@ func TestClusterScoped(t *testing.T) {
 	}
 }
 
-// TestAfterWrite: what a status says to have observed of the present generation, it says of the next one.
+// TestAfterWrite: an observedGeneration that is the present generation becomes the next one.
 func TestAfterWrite(t *testing.T) {
 	status := map[string]any{"observedGeneration": 7, "replicas": 7, "conditions": []any{map[string]any{"type": "Ready", "observedGeneration": 7}, map[string]any{"type": "Old", "observedGeneration": 3}}}
 	want := `{"conditions":[{"observedGeneration":8,"type":"Ready"},{"observedGeneration":3,"type":"Old"}],"observedGeneration":8,"replicas":7}`

@@ -16,9 +16,9 @@ import (
 	"stoic/schema"
 )
 
-// statusPruning remembers, by UID, a status that the server did not keep as it was written: a foreign schema prunes some
-// of it. The same status is not written again while what is stored is what the server made of it, or every reconcile
-// would write it again. Once the stored status says something else, by our own write or another, it is.
+// statusPruning remembers, by UID, a status that the server did not keep as it was written, as a foreign schema prunes some of it.
+// Otherwise every reconcile would write it again. The same status is written again only once the stored status says something else than
+// what the server kept, by our own write or another.
 type statusPruning struct {
 	mu    sync.Mutex
 	wrote map[types.UID]pruned
@@ -31,7 +31,7 @@ type pruned struct {
 
 func newStatusPruning() *statusPruning { return &statusPruning{wrote: map[types.UID]pruned{}} }
 
-// changesNothing says that to write a status over the one that head has would change nothing.
+// changesNothing reports whether to write a status over the recorded one would change nothing.
 func (p *statusPruning) changesNothing(head *schema.Head, status any) bool {
 	p.mu.Lock()
 	was, ok := p.wrote[head.Meta.UID]
@@ -40,7 +40,7 @@ func (p *statusPruning) changesNothing(head *schema.Head, status any) bool {
 		(was.version == head.Meta.ResourceVersion || bytes.Equal(was.kept, meaning(head.Status)))
 }
 
-// note what was written and what the server kept of it, and say whether that differs.
+// note records what was written and what the server kept of it, and reports whether they differ.
 func (p *statusPruning) note(uid types.UID, wrote any, kept stored) bool {
 	asked, has := meaning(wrote), meaning(readAs(wrote, kept.status))
 	p.mu.Lock()
@@ -68,20 +68,20 @@ func (p *statusPruning) forgetAll(gone func(types.UID) bool) {
 // mostLost bounds how many fields are named.
 const mostLost = 8
 
-// notePruned tells of the fields of a status that the schema of the CRD does not have: in one line, until it is about others. A CRD
-// that is older than the operator is no failure: what it loses is not written again, and decisions do without.
+// notePruned logs the fields of a status that the schema of the CRD does not have, in one line, and again only when they are others. A
+// CRD that is older than the operator is no failure: what it drops is not written again, and decisions do without it.
 func (a *Applier) notePruned(fields []string) {
 	if a.Pruned != nil {
 		a.Pruned(len(fields) > 0)
 	}
 	if was := a.pruned.Load(); len(fields) > 0 && (was == nil || !slices.Equal(*was, fields)) {
 		a.pruned.Store(&fields)
-		a.Log.Warn("the CRD is older than this operator, or somebody else's: the API server does not keep all of the status", zap.Strings("fields", fields))
+		a.Log.Warn("the CRD is older than this operator, or of another project: the API server does not keep all of the status", zap.Strings("fields", fields))
 	}
 }
 
-// lostFields are those that a status has as it was written and not as it was kept, as paths without indices and in their order; at
-// most a few.
+// lostFields returns the fields that a status had when it was written and not when it was kept, as sorted paths without indices; mostLost
+// at most.
 func lostFields(wrote any, kept json.RawMessage) []string {
 	text, err := json.Marshal(wrote)
 	if err != nil {
@@ -125,8 +125,8 @@ func lost(path string, asked, has any, found map[string]bool) {
 	}
 }
 
-// readAs reads a stored status in the type that plans write, as converters read the status of an object: what a schema adds by
-// a default is not in it, and what is always written is. A status that is not of this type is left as it is.
+// readAs reads a stored status into the type that plans write, as converters read it: fields that a schema adds by default are left out,
+// and fields that are always written are there. A status that is not of this type is returned as it is.
 func readAs(wrote any, status json.RawMessage) any {
 	if wrote == nil || len(status) == 0 {
 		return status
@@ -138,9 +138,8 @@ func readAs(wrote any, status json.RawMessage) any {
 	return read.Interface()
 }
 
-// meaning is a status as JSON without what differs between two writings of the same facts: at which time something was
-// (but not whether there is such a time), the generation, which has a rule of its own, and nulls. It is nil for what is
-// no JSON.
+// meaning returns a status as JSON, without what differs between two writings of the same facts: the value of a time (but not whether
+// there is one), the generation, which has a rule of its own, and nulls. It is nil for what is not JSON.
 func meaning(status any) []byte {
 	text, err := json.Marshal(status)
 	if err != nil {
@@ -184,8 +183,8 @@ func facts(value any) any {
 	return value
 }
 
-// afterWrite is a status that is written through the object itself: that raises the generation, so what would say that it has
-// observed the present one says so of the next.
+// afterWrite returns a status to write through the object itself. That write raises the generation, so an observedGeneration of the
+// present generation is replaced by the next one.
 func afterWrite(status any, generation int64) any {
 	text, err := json.Marshal(status)
 	if err != nil {
@@ -217,7 +216,7 @@ func raiseObserved(value any, from json.Number, to int64) {
 	}
 }
 
-// observedGeneration of a status; 0 if there is none.
+// observedGeneration returns that of a status; 0 if there is none.
 func observedGeneration(status any) int64 {
 	text, ok := status.(json.RawMessage)
 	if !ok {

@@ -36,13 +36,13 @@ func statusAt(sec int64, reason string) *widgetStatus {
 	return &widgetStatus{StartTime: &now, ObservedGeneration: sec, Conditions: []widgetCondition{{Type: "Created", Reason: reason, LastUpdateTime: now}}}
 }
 
-// storedAs is what an API server answers that has stored a status at a version.
+// storedAs returns what an API server answers that has stored a status at a version.
 func storedAs(version string, status *widgetStatus) stored {
 	text, _ := json.Marshal(status)
 	return stored{version: version, status: text}
 }
 
-// TestLostFields: what a status had when it was written and has not when it is stored.
+// TestLostFields: the fields that a status had when it was written and not when it was stored.
 func TestLostFields(t *testing.T) {
 	whole := statusAt(1, "A")
 	for _, c := range []struct{ name, kept, want string }{
@@ -69,7 +69,7 @@ func TestLostFields(t *testing.T) {
 	}
 }
 
-// TestPrunedIsReportedOnce: one line until other fields are lost, and after each write whether any was.
+// TestPrunedIsReportedOnce: one log line until other fields are lost, and a report after each write whether any was.
 func TestPrunedIsReportedOnce(t *testing.T) {
 	core, lines := observer.New(zap.WarnLevel)
 	var reported []bool
@@ -134,7 +134,7 @@ func TestStatusPruning(t *testing.T) {
 	}
 }
 
-// A status that was pruned once, followed by one that was kept, must be written again when its turn comes again.
+// TestPrunedThenKeptThenAgain: a status that was pruned once, followed by one that was kept, must be written when it is planned again.
 func TestPrunedThenKeptThenAgain(t *testing.T) {
 	p := newStatusPruning()
 	head := &schema.Head{Status: statusAt(2, "B")}
@@ -149,8 +149,8 @@ func TestPrunedThenKeptThenAgain(t *testing.T) {
 }
 
 // TestPrunedFieldsThatAreAlwaysWritten: the answer is read in the type that is written, as the converter reads the stored status.
-// Otherwise a field that is always written, and that a schema drops, would differ between the two, and each change of the object
-// by another would lead to one more write without effect.
+// Otherwise a field that is always written, and that a schema drops, would differ between the two, and each change of the object by
+// another client would cause one more write without effect.
 func TestPrunedFieldsThatAreAlwaysWritten(t *testing.T) {
 	p := newStatusPruning()
 	wrote := &widgetStatus{Replicas: 3, Conditions: []widgetCondition{{Type: "Created"}}}
@@ -222,8 +222,8 @@ func TestObservedGeneration(t *testing.T) {
 	}
 }
 
-// TestGenerationIsRecordedUnderPruning: the API server keeps status.observedGeneration and drops another field. The author edits the
-// spec, and all else that the status says is the same: clients that wait for the generation would wait forever.
+// TestGenerationIsRecordedUnderPruning: the API server keeps status.observedGeneration and drops another field. The user edits the spec,
+// and all else that the status says is the same: clients that wait for the generation would wait forever.
 func TestGenerationIsRecordedUnderPruning(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)
@@ -236,7 +236,7 @@ func TestGenerationIsRecordedUnderPruning(t *testing.T) {
 	if _, err := a.record(t.Context(), &schema.Observed{Head: s.head(t, "a")}, schema.Plan{Status: statusAt(1, "A")}); err != nil {
 		t.Fatal(err)
 	}
-	// The author edits the spec: generation 2, and the facts are the same.
+	// The user edits the spec: generation 2, and the facts are the same.
 	now, less := s.head(t, "a"), statusAt(1, "A")
 	less.StartTime = nil
 	now.Status, now.ObservedGeneration, now.Meta.Generation = less, 1, 2

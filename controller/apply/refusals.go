@@ -16,15 +16,15 @@ import (
 	"stoic/schema"
 )
 
-// refusals remembers, by the UID of an object, which of its dependent objects were refused when they were asked for last, so that
-// the next decision can know. It is memory alone: after a restart the next creation says it again.
+// refusals remembers, by the UID of an object, which of its dependents were refused when they were last created, so that the next
+// decision knows. It is in memory alone: after a restart the next creation reports it again.
 type refusals struct {
 	mu  sync.Mutex
 	all map[types.UID]map[childName]refused
 	now func() time.Time
 }
 
-// childName is that of a dependent object that does not exist.
+// childName identifies a dependent that does not exist.
 type childName struct {
 	resource        schema.Resource
 	namespace, name string
@@ -36,11 +36,11 @@ type refused struct {
 }
 
 const (
-	// mostRefusals bounds what is remembered for one object: a thousand dependent objects that are refused for the same cause
-	// say no more than the first few.
+	// mostRefusals bounds what is remembered for one object: a thousand dependents that are refused for the same cause say no more than
+	// the first few.
 	mostRefusals = 20
-	// refusalHolds is for how long a refusal is remembered when its dependent is not asked for again. It is longer than the
-	// longest back-off, so that what is asked for again and again is known all the time.
+	// refusalHolds is how long a refusal is remembered if its dependent is not created again. It is longer than the longest back-off, so
+	// that a refusal that repeats is known all the time.
 	refusalHolds = 2 * LastRefused
 )
 
@@ -48,7 +48,7 @@ func newRefusals(now func() time.Time) *refusals {
 	return &refusals{all: map[types.UID]map[childName]refused{}, now: now}
 }
 
-// note what the API server has answered to a creation. What is no answer to it, such as a timeout, changes nothing.
+// note records what the API server answered to a creation. A failure that is no answer, such as a timeout, changes nothing.
 func (n *refusals) note(owner types.UID, o schema.Object, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -78,7 +78,7 @@ func (n *refusals) note(owner types.UID, o schema.Object, err error) {
 	n.all[owner][at] = is
 }
 
-// of an object, in the order of their names.
+// of returns the refusals of an object, sorted by resource and name.
 func (n *refusals) of(owner types.UID) []schema.Refusal {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -111,10 +111,10 @@ func (n *refusals) forgetAll(gone func(types.UID) bool) {
 	maps.DeleteFunc(n.all, func(owner types.UID, _ map[childName]refused) bool { return gone(owner) })
 }
 
-// Refused are the dependents of an object that the API server refused when they were asked for last.
+// Refused returns the dependents of an object that the API server refused when they were last created.
 func (a *Applier) Refused(owner types.UID) []schema.Refusal { return a.refusals.of(owner) }
 
-// refusalOf an error that is for the author.
+// refusalOf returns what decisions see of an error that is for the user.
 func refusalOf(o schema.Object, err error) schema.Refusal {
 	r := schema.Refusal{Resource: o.Resource, Namespace: o.Namespace, Name: o.Name, Cause: causeOf(err), Message: schema.Clean(err.Error(), schema.MaxRefusal)}
 	var status apierrors.APIStatus
@@ -128,8 +128,8 @@ func refusalOf(o schema.Object, err error) schema.Refusal {
 	return r
 }
 
-// causeOf sorts what the API server refuses. Admission plugins answer with the same code; their words distinguish them;
-// words that are not known here, of another version, lead to a more general cause and to nothing else.
+// causeOf returns the cause of what the API server refuses. Admission plugins answer with the same code; only their words distinguish
+// them. Unknown words, such as those of another version, lead to a more general cause and to nothing else.
 func causeOf(err error) schema.Cause {
 	switch {
 	case isForeign(err):
@@ -159,7 +159,7 @@ type wordsOfCause struct {
 	cause schema.Cause
 }
 
-// wordsOfCauses are looked for in this order: a webhook may say anything, so it comes first.
+// wordsOfCauses are looked for in this order: the message of a webhook may contain any words, so webhooks come first.
 func wordsOfCauses() []wordsOfCause {
 	return []wordsOfCause{
 		{"admission webhook \"", schema.CauseWebhook}, {webhookFails, schema.CauseWebhook},
@@ -174,6 +174,6 @@ func wordsOfCauses() []wordsOfCause {
 	}
 }
 
-// webhookFails is what an API server says that could not ask a webhook. It is an internal error by its code, but none that is
-// over in a moment.
+// webhookFails is in the message of an API server that could not call a webhook. Its code is that of an internal error, but the failure
+// may last.
 const webhookFails = "failed calling webhook "

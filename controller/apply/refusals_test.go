@@ -15,7 +15,7 @@ import (
 	"stoic/schema"
 )
 
-// TestCauseOf: in the words of Kubernetes 1.36.
+// TestCauseOf: with the messages of Kubernetes 1.36.
 func TestCauseOf(t *testing.T) {
 	pods := runtimeschema.GroupResource{Resource: "pods"}
 	forbidden := func(why string) error { return apierrors.NewForbidden(pods, "a", errors.New(why)) }
@@ -107,7 +107,7 @@ func TestRefusedIsKnown(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreBounded: in number, and in time where they are not asked for again.
+// TestRefusalsAreBounded: in number, and in time if they are not repeated.
 func TestRefusalsAreBounded(t *testing.T) {
 	now := time.Unix(1767225600, 0)
 	n := newRefusals(func() time.Time { return now })
@@ -124,8 +124,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 	}
 }
 
-// TestOneEventForOneCause: which child is refused, and how much of a quota is used, changes from try to try; what it means does
-// not.
+// TestOneEventForOneCause: which child is refused, and how much of a quota is used, changes from try to try; what it means does not.
 func TestOneEventForOneCause(t *testing.T) {
 	a := newTestApplier(t, newAPIServer(t), nil)
 	quota := func(name string, used int) error {

@@ -24,8 +24,8 @@ func (s *apiServer) posts() (n int) {
 	return n
 }
 
-// TestOptionalCreationThatIsForbidden: 403 and 404 on the creation of an optional dependent are retried with a back-off of their
-// own. The reconciles that other events cause in between send nothing and are no failures: they would begin the back-off again.
+// TestOptionalCreationThatIsForbidden: 403 and 404 on the creation of an optional dependent are retried with a back-off of their own. The
+// reconciles that other events cause in between send nothing and are no failures, which would reset the back-off.
 func TestOptionalCreationThatIsForbidden(t *testing.T) {
 	for _, code := range []int{http.StatusForbidden, http.StatusNotFound} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestOptionalCreationThatIsForbidden(t *testing.T) {
 	}
 }
 
-// TestPatchThatIsForbidden: a patch of a dependent that is refused with 403 is not sent again by the next event either.
+// TestPatchThatIsForbidden: a patch of a dependent that is refused with 403 is not repeated by the next event either.
 func TestPatchThatIsForbidden(t *testing.T) {
 	s := newAPIServer(t)
 	now := time.Unix(1000, 0)
@@ -102,8 +102,8 @@ func TestPatchThatIsForbidden(t *testing.T) {
 	}
 }
 
-// TestOwnerOfTheSameNameInAnotherGroup: two kinds may have one name in two groups. The object of the other group is neither this
-// object nor one of its predecessors, and nothing waits for its end.
+// TestOwnerOfTheSameNameInAnotherGroup: two kinds may have one name in two groups. The object of the other group is neither this object
+// nor one of its predecessors, and nothing waits for its deletion.
 func TestOwnerOfTheSameNameInAnotherGroup(t *testing.T) {
 	for _, c := range []struct {
 		name, apiVersion, kind, uid string
@@ -123,7 +123,7 @@ func TestOwnerOfTheSameNameInAnotherGroup(t *testing.T) {
 			a := newTestApplier(t, s, nil)
 			s.put(podsPath+"a-0", map[string]any{"labels": map[string]any{"by": "me"}, "ownerReferences": []any{map[string]any{
 				"apiVersion": c.apiVersion, "kind": c.kind, "name": "a", "uid": c.uid, "controller": true}}})
-			_, err := a.createOne(t.Context(), someHead(), schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "a-0",
+			_, err := a.createOne(t.Context(), someSeen(), schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "a-0",
 				Body: json.RawMessage(`{"metadata":{"name":"a-0"}}`)})
 			var conflict *conflictError
 			if errors.As(err, &conflict) != c.conflict || errors.Is(err, errOldOwner) != c.old || (err == nil) == (c.conflict || c.old) {
@@ -133,8 +133,8 @@ func TestOwnerOfTheSameNameInAnotherGroup(t *testing.T) {
 	}
 }
 
-// TestStatusThatIsRefused: whatever the reason for which the API server does not take a status, if it is not transient the author
-// hears of it, once for each generation.
+// TestStatusThatIsRefused: if the API server refuses a status for a reason that is not transient, the user gets an event, once per
+// generation.
 func TestStatusThatIsRefused(t *testing.T) {
 	for code, reported := range map[int]bool{http.StatusBadRequest: true, http.StatusForbidden: true, http.StatusMethodNotAllowed: true,
 		http.StatusRequestEntityTooLarge: true, http.StatusUnprocessableEntity: true,

@@ -18,8 +18,8 @@ import (
 // ReasonNameConflict: an object of another owner has the name of a child.
 const ReasonNameConflict = "NameConflict"
 
-// listed makes one event for each resource of which something was written: "Created pods: a-ps-0, a-worker-0..3". A
-// thousand pods are one sentence. It is emitted once, now: no later reconcile plans it again.
+// listed makes one event for each resource of which something was written: "Created pods: a-ps-0, a-worker-0..3". A thousand pods are one
+// sentence. It is emitted once, now: no later reconcile plans it again.
 func (a *Applier) listed(verb string, names map[schema.Resource][]string) []schema.Event {
 	var events []schema.Event
 	for resource, named := range names {
@@ -39,7 +39,7 @@ func (a *Applier) listed(verb string, names map[schema.Resource][]string) []sche
 	return events
 }
 
-// nounOf is what events call objects of a resource.
+// nounOf returns what events call objects of a resource.
 func (a *Applier) nounOf(r schema.Resource) string {
 	switch r {
 	case schema.Pods(), schema.Services():
@@ -50,7 +50,7 @@ func (a *Applier) nounOf(r schema.Resource) string {
 	return r.Kind
 }
 
-// reasons of the events about writes of a resource. The object itself is deleted where a plan says so.
+// reasons returns the reasons of events about writes of a resource, which may be the object's own: a plan may delete the object.
 func (a *Applier) reasons(r schema.Resource) watch.Reasons {
 	if r == a.Resource {
 		return a.Reasons
@@ -61,7 +61,7 @@ func (a *Applier) reasons(r schema.Resource) watch.Reasons {
 	return watch.Reasons{}
 }
 
-// reasonOf a write that was done or failed. An update is reported only if it failed.
+// reasonOf returns the reason for a write that was done or failed. An update is reported only if it failed.
 func reasonOf(r watch.Reasons, verb string, done bool) string {
 	switch {
 	case verb == "create" && done:
@@ -78,8 +78,8 @@ func reasonOf(r watch.Reasons, verb string, done bool) string {
 	return ""
 }
 
-// refusal is the event for a write that failed for a reason the author should know. What is refused for the same cause again
-// is the same event, although the API server names another child then, or counts on.
+// refusal returns the event for a write that failed for a reason that the user should know. Another refusal for the same cause is the
+// same event, although the API server then names another child or other numbers.
 func (a *Applier) refusal(doing string, err error, occasion string) schema.Event {
 	event := schema.Event{Type: corev1.EventTypeWarning, Reason: a.FailedReason,
 		Message: "Error " + doing + ": " + err.Error(), Occasion: occasion}
@@ -101,7 +101,7 @@ func (a *Applier) refusal(doing string, err error, occasion string) schema.Event
 	return event
 }
 
-// report emits what was written, and the first failure that the author can act on.
+// report emits what was written, and the first failure that the user can act on.
 func (a *Applier) report(head *schema.Head, doing, verb string, names map[schema.Resource][]string, failed []error) {
 	events := a.listed(verb, names)
 	for _, err := range failed {
@@ -113,7 +113,7 @@ func (a *Applier) report(head *schema.Head, doing, verb string, names map[schema
 	a.Events.Emit(head, events)
 }
 
-// occasion of what may happen again for every generation of an object.
+// occasion returns the occasion of an event that may happen again for every generation of an object.
 func occasion(head *schema.Head) string { return fmt.Sprintf("generation %d", head.Meta.Generation) }
 
 // ranges writes names that differ only in a counted-up number as one: a-0, a-1, a-2 -> a-0..2.

@@ -36,7 +36,7 @@ func TestListedIsOneEventAResource(t *testing.T) {
 	if len(deleted) != 1 || deleted[0].Message != "Deleted widget: a" || deleted[0].Reason != "WidgetDeleted" {
 		t.Errorf("%+v", deleted)
 	}
-	// A resource that names no reason for it has no event.
+	// A resource without a reason for it gets no event.
 	if got := a.listed("Created", map[schema.Resource][]string{widgets(): {"a"}, {Plural: "nodes"}: {"n"}}); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}

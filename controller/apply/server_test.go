@@ -25,7 +25,7 @@ import (
 	"stoic/test/faults/apimodel/server"
 )
 
-// apiServer is the model of the API server, and what was asked of it.
+// apiServer is the model of the API server, and the requests that it received.
 type apiServer struct {
 	*server.Server
 	seen []string // writes and reads, as "POST pods a"
@@ -59,21 +59,21 @@ func newAPIServer(t *testing.T) *apiServer {
 	return s
 }
 
-// failing makes the server answer requests with what fail says; nil is no failure. Events are sent beside a test, so it takes
-// the lock.
+// failing makes the server answer requests with what fail returns; nil is no failure. Events are sent concurrently with a test, so it
+// takes the lock.
 func (s *apiServer) failing(fail func(request string) *metav1.Status) {
 	s.locked(func() { s.fail = fail })
 }
 
-// keeping changes what the server keeps of what it is sent.
+// keeping changes what the server keeps of what it receives.
 func (s *apiServer) keeping(keep func(map[string]any)) { s.locked(func() { s.keep = keep }) }
 
-// serve a resource, with a status subresource.
+// serve makes the server serve a resource, with a status subresource.
 func (s *apiServer) serve(r schema.Resource) {
 	s.Serve(apimodel.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: !r.Cluster, Status: r.Plural != "events" && r.Plural != "secrets"})
 }
 
-// nameOf a request, as "PATCH pods a annotations".
+// nameOf returns the name of a request, as "PATCH pods a annotations".
 func nameOf(q server.Request) string {
 	resource, status := strings.CutSuffix(q.Resource, "/status")
 	if q.Method == http.MethodPost {
@@ -158,18 +158,18 @@ func (s *apiServer) put(path string, meta map[string]any) (stored metav1.ObjectM
 	return stored
 }
 
-// bodyOf an object that is to be created.
+// bodyOf returns the body of an object that is to be created.
 func bodyOf(r schema.Resource, name string) json.RawMessage {
 	return schema.JSON(map[string]any{"apiVersion": r.APIVersion(), "kind": r.Kind, "metadata": map[string]any{"name": name}})
 }
 
-// object at a path, or nil. What is stored is not changed.
+// object returns the object at a path, or nil. What is stored is not changed.
 func (s *apiServer) object(path string) (o map[string]any) {
 	s.locked(func() { o = s.At(path) })
 	return o
 }
 
-// head of a stored widget, as the cache would have it.
+// head returns the head of a stored widget, as the cache would have it.
 func (s *apiServer) head(t *testing.T, name string) *schema.Head {
 	t.Helper()
 	head := &schema.Head{Resource: widgets()}
@@ -185,7 +185,7 @@ func (s *apiServer) head(t *testing.T, name string) *schema.Head {
 	return head
 }
 
-// requests are those since it was last called, but for those that post events.
+// requests returns the requests since it was last called, except those that post events.
 func (s *apiServer) requests() (seen []string) {
 	s.locked(func() {
 		for _, request := range s.seen {
@@ -218,7 +218,7 @@ func (s *apiServer) reported(t *testing.T, reason string) (message string) {
 
 func statusOf(code int) *metav1.Status { return server.Refusal(code, "answered by the test") }
 
-// terminatingStatus is what admission says of a creation in a namespace that is being deleted.
+// terminatingStatus is what admission answers to a creation in a namespace that is being deleted.
 func terminatingStatus(namespace string) metav1.Status {
 	status := statusOf(http.StatusForbidden)
 	status.Message = "namespace " + namespace + " is being terminated"

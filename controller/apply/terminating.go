@@ -10,10 +10,10 @@ import (
 	"stoic/controller/lean"
 )
 
-// terminating remembers, by the UID of an object, that a creation for it was refused because its namespace terminates. Each
-// dependent object that the namespace loses queues the object, and each reconcile would ask for all missing ones again. A
-// namespace never comes back from Terminating, and a new one holds other objects, so the answer holds for as long as the object
-// exists. It is asked for again after terminatingRetry all the same: a proxy may have answered wrongly.
+// terminating remembers, by the UID of an object, that a creation for it was refused because its namespace terminates. Each dependent
+// that the namespace loses queues the object, and each reconcile would create all missing ones again. A namespace never leaves
+// Terminating, and a new one holds other objects, so the answer holds for as long as the object exists. Creation is nevertheless tried
+// again after terminatingRetry, as a proxy may have answered wrongly.
 type terminating struct {
 	mu    sync.Mutex
 	until map[types.UID]time.Time
@@ -27,7 +27,7 @@ func newTerminating(now func() time.Time) *terminating {
 	return &terminating{until: map[types.UID]time.Time{}, now: now}
 }
 
-// note what the creations for an object have come to.
+// note records the outcome of the creations for an object.
 func (n *terminating) note(uid types.UID, errs []error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -39,7 +39,7 @@ func (n *terminating) note(uid types.UID, errs []error) {
 	}
 }
 
-// wait is how long nothing is created for an object; 0 is no time.
+// wait returns for how long nothing is created for an object; 0 if creations are allowed.
 func (n *terminating) wait(uid types.UID) time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()

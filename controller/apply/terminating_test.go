@@ -10,8 +10,7 @@ import (
 	"stoic/schema"
 )
 
-// TestTerminating: a refused creation keeps one object, and no other, from asking again for terminatingRetry; any other outcome ends
-// that.
+// TestTerminating: a refused creation keeps one object, and no other, from creating for terminatingRetry; any other outcome ends that.
 func TestTerminating(t *testing.T) {
 	now := time.Unix(1000, 0)
 	n := newTerminating(func() time.Time { return now })

@@ -11,23 +11,23 @@ import (
 	"stoic/schema"
 )
 
-// verifyFresh makes sure that a plan is based on the present before anything is done to other objects, or a finalizer is
-// removed, which may stand for children that a cache does not show yet: once for each object in the lifetime of a process,
-// and again before something is created in the place of children that went. An API server may answer a new watch from a
-// past in which the object was not yet finished, suspended or scaled, or in which its pods still ran; and a watch that
-// lags shows an object that is deleted while the garbage collector takes its children. What is written to the object
-// itself then is refused by its resourceVersion; its children have no such guard. The caches of optional resources count where the
-// object has a finalizer, which this plan or a later one removes: it may guard children of theirs.
+// verifyFresh makes sure that a plan is based on the present before it writes other objects or removes a finalizer, which may guard
+// children that a cache does not show yet. It does so once for each object in the lifetime of a process, and again before something is
+// created in the place of deleted children. An API server may answer a new watch from a past in which the object was not yet finished,
+// suspended or scaled, or in which its pods still ran. A watch that lags may show an object that is deleted, while garbage collection
+// deletes its children. A write to the object itself is then refused by its resourceVersion; writes to its children have no such guard.
+// The caches of optional resources count if the object has a finalizer, which this plan or a later one removes: it may guard their
+// objects.
 //
 //	the object is                        and the caches of its children
-//	new: nothing was written for it      -                                 apply the plan
+//	new: this plan wrote its first status -                                apply the plan
 //	gone, another, newer than seen       -                                 wait for the cache of the objects
 //	as seen, or just written             were verified before              apply the plan
 //	as seen, or just written             are as new as the object          decide again, on what they show now
 //	as seen, or just written             are older: it may have finished   read everything from the API server
 //	                                     because of what they do not show
 //
-// It answers whether the plan at hand may be applied.
+// It reports whether the plan may be applied.
 func (a *Applier) verifyFresh(ctx context.Context, seen *schema.Observed, written bool, plan schema.Plan) (current bool, err error) {
 	head := seen.Head
 	uid, version := head.Meta.UID, head.Meta.ResourceVersion
@@ -68,8 +68,7 @@ func (a *Applier) verifyFresh(ctx context.Context, seen *schema.Observed, writte
 	return false, nil
 }
 
-// isAsSeen asks the API server whether an object is still at the version that a plan was made for; if not, there is an
-// error.
+// isAsSeen returns an error unless the API server confirms that an object is still at the version that a plan was made for.
 func (a *Applier) isAsSeen(ctx context.Context, head *schema.Head, version string) error {
 	got, err := a.API.get(ctx, head.Resource, head.Meta.Namespace, head.Meta.Name)
 	switch {
@@ -86,19 +85,17 @@ func (a *Applier) isAsSeen(ctx context.Context, head *schema.Head, version strin
 	return nil
 }
 
-// requireFollowed says whether a patch was decided on children of which the cache is older than what is patched (schema.Patch.Follows).
-// Reconciles then wait for that cache, up to consistency.FollowedPatience; after that everything is read from the API server.
-func (a *Applier) requireFollowed(head *schema.Head, plan schema.Plan) (behind bool) {
-	if a.Store.IsLive(head.Meta.UID) {
-		return false
-	}
+// requireFollowed reports whether a patch was decided on a cache of children that is older than the patched object
+// (schema.Patch.Follows). Reconciles then wait for that cache, up to consistency.FollowedPatience; after that everything is read from the
+// API server.
+func (a *Applier) requireFollowed(seen *schema.Observed, plan schema.Plan) (behind bool) {
 	for i := range plan.Patch {
 		p := &plan.Patch[i]
 		for child, d := range a.Dependents {
-			if !slices.Contains(p.Follows, d.Resource) || consistency.Reached(d.Version(), p.ResourceVersion) {
+			if !slices.Contains(p.Follows, d.Resource) || consistency.Reached(seen.Children[child].Version, p.ResourceVersion) {
 				continue
 			}
-			a.Store.RequireFollowed(head.Meta.UID, child, p.ResourceVersion)
+			a.Store.RequireFollowed(seen.Head.Meta.UID, child, p.ResourceVersion)
 			behind = true
 		}
 	}

@@ -9,9 +9,8 @@ import (
 	"stoic/schema"
 )
 
-// TestFinalizerGoesOnTheWordOfTheServer: what a finalizer guards may be missing only from a cache that lags behind another
-// process, which led before this one. Before a finalizer is removed
-// from an object, the caches are verified once, as before a deletion.
+// TestFinalizerGoesOnTheWordOfTheServer: what a finalizer guards may be missing only from a cache that lags behind an earlier leader.
+// Before a finalizer is removed, the caches are verified once, as before a deletion.
 func TestFinalizerGoesOnTheWordOfTheServer(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)
@@ -35,7 +34,7 @@ func TestFinalizerGoesOnTheWordOfTheServer(t *testing.T) {
 	if has := s.head(t, "a").Meta.Finalizers; len(has) > 0 {
 		t.Errorf("finalizers %v", has)
 	}
-	// What is not there is not looked for.
+	// An object that does not exist is not requested.
 	s.requests()
 	head = s.head(t, "a")
 	a.Store.Forget(head.Meta.UID)

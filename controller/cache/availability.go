@@ -18,25 +18,25 @@ import (
 )
 
 const (
-	// recheckAbsent is how often an absent resource is looked for, or one that lacks something, and recheckServed how often
-	// one that is an alternative or has one, and after how long one that is served is looked at once more when its watch was
-	// interrupted or renewed: discovery may be late. One whose watch goes on is not asked about: an API server ends the
-	// watches of a CRD that is changed or deleted within a second or two.
+	// recheckAbsent is how often to check for a resource that is absent or lacks something, recheckServed how often for one that is an
+	// alternative or has one. After recheckServed, a resource whose watch was interrupted or renewed is also checked once more: discovery
+	// may be late. There is no check while a watch continues: an API server ends the watches of a CRD that is changed or deleted within a
+	// second or two.
 	recheckAbsent, recheckServed = 2 * time.Second, 30 * time.Second
-	// recheckUnknown is how often it is looked at whether what owns children is served, while no one knows.
+	// recheckUnknown is how often to check whether the owner of children is served, while that is unknown.
 	recheckUnknown = 20 * time.Millisecond
 )
 
-// availability runs one watch for as long as the API server serves the resource. A CRD that is missing, late, deleted or
-// recreated is a gauge and a log line, and disturbs no other resource.
+// availability runs one watch for as long as the API server serves the resource. A CRD that is missing, late, deleted or recreated shows
+// in a gauge and a log line, and disturbs no other resource.
 type availability struct {
 	log         *zap.Logger
 	gauge       prometheus.Gauge
 	watchErrors prometheus.Counter
 	size        size
-	// served asks the API server. One that does not answer serves nothing.
+	// served asks the API server. A resource for which there is no answer is not watched.
 	served func(context.Context) (bool, error)
-	// watch runs the informer until ctx ends. It reports each failure, and nil for each watch that goes on where another ended.
+	// watch runs the informer until ctx ends. It reports each failure, and nil for each watch that continues one that ended.
 	watch func(ctx context.Context, report func(error))
 	// builtin: every API server serves the resource, so it is never asked whether it does.
 	builtin bool
@@ -44,6 +44,8 @@ type availability struct {
 	alternative bool
 	// contested: while another version is served, too, this one is not.
 	contested bool
+	// yields: that is so now, and served has logged it.
+	yields atomic.Bool
 	// pause waits between two questions.
 	pause func(context.Context, time.Duration)
 	now   func() time.Time
@@ -51,9 +53,9 @@ type availability struct {
 
 	// absent: the API server does not serve the resource, by its last answer.
 	absent atomic.Bool
-	// silent: the API server has not said whether it serves the resource when it was asked last.
+	// silent: the API server did not answer when it was last asked whether it serves the resource.
 	silent atomic.Bool
-	// read: an informer that has ended had read all objects, and the resource was not absent since.
+	// read: an informer that has ended had read all objects, and the resource was never absent since.
 	read atomic.Bool
 	// lacking: the resource is served, but not as it should be.
 	lacking atomic.Bool
@@ -69,8 +71,8 @@ func newAvailability(kind string, mayChange bool, log *zap.Logger, m *serve.Metr
 		watchErrors: m.WatchErrors.WithLabelValues(kind), size: size{gauge: m.Cached.WithLabelValues(kind)}, pause: pause, now: time.Now, after: time.After}
 }
 
-// run watches whenever the resource is served, until ctx ends. absent is called each time that the API server begins to
-// say that it is not.
+// run watches whenever the resource is served, until ctx ends. absent is called each time that the API server begins to report it as not
+// served.
 func (a *availability) run(ctx context.Context, absent func()) {
 	for failed := false; ctx.Err() == nil; {
 		served, err := a.served(ctx)
@@ -91,9 +93,11 @@ func (a *availability) run(ctx context.Context, absent func()) {
 		case !a.absent.Swap(true):
 			a.read.Store(false)
 			a.gauge.Set(0)
-			if a.alternative {
+			switch {
+			case a.yields.Load():
+			case a.alternative:
 				a.log.Info("the API server does not serve this version")
-			} else {
+			default:
 				a.log.Warn("the API server does not serve this kind; waiting for its CRD")
 			}
 			absent()
@@ -106,8 +110,8 @@ func (a *availability) run(ctx context.Context, absent func()) {
 	}
 }
 
-// once runs one watch until ctx ends, the resource is found to be gone, or the API server has no history for the watch, which
-// has then expired.
+// once runs one watch until ctx ends, the resource is no longer served, or the API server has no history for the watch. It reports
+// whether the last is why: the watch has expired.
 func (a *availability) once(ctx context.Context) bool {
 	var expired atomic.Bool
 	ctx, stop := context.WithCancel(ctx)
@@ -120,6 +124,9 @@ func (a *availability) once(ctx context.Context) bool {
 	a.log.Info("watching")
 	var interrupted interruption
 	a.watch(ctx, func(err error) {
+		if ctx.Err() != nil {
+			return // we have ended it ourselves: the error says how its stream was closed
+		}
 		if err != nil {
 			a.watchErrors.Inc()
 		}
@@ -146,8 +153,8 @@ func (a *availability) once(ctx context.Context) bool {
 	return expired.Load()
 }
 
-// recheck stops the watch when the resource is no longer served: client-go would retry it forever, and a CRD that comes
-// back holds other objects than the cache does.
+// recheck stops the watch when the resource is no longer served: client-go would retry it forever, and a recreated CRD holds other
+// objects than the cache does.
 func (a *availability) recheck(ctx context.Context, stop func(), doubts <-chan struct{}) {
 	for doubted := true; ; {
 		var again <-chan time.Time // never
@@ -166,7 +173,9 @@ func (a *availability) recheck(ctx context.Context, stop func(), doubts <-chan s
 			doubted = true
 		}
 		if served, err := a.served(ctx); err == nil && !served {
-			a.log.Warn("the API server has stopped serving this kind")
+			if !a.yields.Load() {
+				a.log.Warn("the API server has stopped serving this kind")
+			}
 			a.gauge.Set(0)
 			stop()
 			return
@@ -179,7 +188,7 @@ func reportStart(report func(error)) cache.WatchErrorHandlerWithContext {
 	return func(_ context.Context, _ *cache.Reflector, err error) { report(err) }
 }
 
-// asks the API server whether it serves a resource, and its status subresource.
+// asks returns whether the API server serves a resource, and its status subresource.
 func asks(ctx context.Context, d discovery.ServerResourcesInterfaceWithContext, r schema.Resource) (served, status bool, _ error) {
 	list, err := d.ServerResourcesForGroupVersionWithContext(ctx, r.APIVersion())
 	if apierrors.IsNotFound(err) {
@@ -202,8 +211,8 @@ func asks(ctx context.Context, d discovery.ServerResourcesInterfaceWithContext, 
 	return served, status, nil
 }
 
-// isAsNamed: the operator has been written for what the API server serves. Otherwise it would wait for keys that never come, or ask for
-// paths that do not exist.
+// isAsNamed returns an error if the API server serves a resource with another scope or kind than the operator was written for. The
+// operator would wait for keys that never come, or request paths that do not exist.
 func isAsNamed(r schema.Resource, served *metav1.APIResource) error {
 	scope := map[bool]string{true: "in namespaces", false: "for the cluster"}
 	switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,8 +25,8 @@ func newTestAvailability(kind string) *availability {
 	return newAvailability(kind, true, zap.NewNop(), serve.NewMetrics(prometheus.NewRegistry(), "test"))
 }
 
-// TestWatchEndsWithTheResource: a CRD that was deleted and is back already holds other objects, so a new watch begins at once.
-// client-go would wait longer each time that this happens. A built-in resource is never gone.
+// TestWatchEndsWithTheResource: a CRD that was deleted and recreated holds other objects, so a new watch begins immediately. client-go
+// would wait longer each time that this happens. A built-in resource is never gone.
 func TestWatchEndsWithTheResource(t *testing.T) {
 	gone := apierrors.NewNotFound(runtimeschema.GroupResource{Resource: "tfjobs"}, "")
 	expired := apierrors.NewResourceExpired("too old resource version")
@@ -63,8 +64,8 @@ func TestWatchEndsWithTheResource(t *testing.T) {
 	}
 }
 
-// TestAbsenceIsReportedAfterAnError: the API server fails when it is asked for the first time, and says then that it does not
-// serve the resource. Absence is reported then, once, and again after the resource was served.
+// TestAbsenceIsReportedAfterAnError: the API server fails when it is first asked, and then says that it does not serve the resource.
+// Absence is reported then, once, and again after the resource was served.
 func TestAbsenceIsReportedAfterAnError(t *testing.T) {
 	a := newTestAvailability("PodGroup")
 	down := apierrors.NewServiceUnavailable("starting")
@@ -103,18 +104,23 @@ func TestAbsenceIsReportedAfterAnError(t *testing.T) {
 	}
 }
 
-// TestDoubtIsResolvedByAQuestion: an error that may mean anything makes the API server be asked at once, and the watch ends if the
-// resource is not served. An API server that does not answer changes nothing.
+// TestDoubtIsResolvedByAQuestion: after an error that may mean anything the API server is asked immediately, and the watch ends if the
+// resource is not served, which is logged unless objects are served in another version. An API server that does not answer changes nothing.
 func TestDoubtIsResolvedByAQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
-		served bool
-		err    error
-		ends   bool
+		served, yields bool
+		err            error
+		ends           bool
+		logged         int
 	}{
-		"served": {served: true}, "not served": {ends: true}, "no answer": {err: errors.New("down")},
+		"served": {served: true}, "not served": {ends: true, logged: 1}, "another version is served": {yields: true, ends: true},
+		"no answer": {err: errors.New("down")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newTestAvailability("TFJob")
+			core, logged := observer.New(zap.InfoLevel)
+			a.log = zap.New(core)
+			a.yields.Store(c.yields)
 			asked := make(chan struct{})
 			a.served = func(context.Context) (bool, error) {
 				close(asked)
@@ -137,13 +143,16 @@ func TestDoubtIsResolvedByAQuestion(t *testing.T) {
 			if ended != c.ends {
 				t.Errorf("ended: %v, want %v", ended, c.ends)
 			}
+			if n := logged.FilterMessage("the API server has stopped serving this kind").Len(); n != c.logged {
+				t.Errorf("logged %d times, want %d: %v", n, c.logged, logged.All())
+			}
 		})
 	}
 }
 
-// TestServedIsAskedAboutOnOccasion: while the watch of a resource goes on, the API server is not asked whether it serves it. It is
-// when the watch was interrupted or renewed, as a CRD that is changed ends it, and once more a while after that, as discovery may be
-// late. What lacks something, is an alternative or has one, is looked for all the time.
+// TestServedIsAskedAboutOnOccasion: while the watch of a resource continues, the API server is not asked whether it serves it. It is
+// asked when the watch was interrupted or renewed, as a CRD that is changed ends it, and once more a while after that, as discovery may
+// be late. What lacks something, is an alternative or has one, is checked all the time.
 func TestServedIsAskedAboutOnOccasion(t *testing.T) {
 	type look struct{ lacking, alternative, contested bool }
 	for _, c := range []struct {
@@ -195,7 +204,7 @@ func TestServedIsAskedAboutOnOccasion(t *testing.T) {
 	}
 }
 
-// TestRenewedWatchIsReported: a watch that goes on from a version is a reason to ask; one that begins with what there is, is none.
+// TestRenewedWatchIsReported: a watch that continues from a version is a reason to ask; one that begins with the existing objects is not.
 func TestRenewedWatchIsReported(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {
@@ -230,7 +239,7 @@ func TestRenewedWatchIsReported(t *testing.T) {
 	}
 }
 
-// TestAlternativesAreLookedForSeldom: one of several versions that is absent stays so in most clusters.
+// TestAlternativesAreLookedForSeldom: an absent one of several versions stays absent in most clusters.
 func TestAlternativesAreLookedForSeldom(t *testing.T) {
 	down := apierrors.NewServiceUnavailable("starting")
 	for _, c := range []struct {
@@ -253,8 +262,8 @@ func TestAlternativesAreLookedForSeldom(t *testing.T) {
 	}
 }
 
-// TestServedIsPublished: there is a gauge for what may cease to be served, and none that would report 0 forever for what is always there,
-// of what is not watched, or of one of several versions.
+// TestServedIsPublished: there is a gauge for what may stop being served. There is none for what is always served, for what is not
+// watched, or for one of several versions: such a gauge could report 0 forever.
 func TestServedIsPublished(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	from := Source{Metrics: serve.NewMetrics(registry, "test"), Log: zap.NewNop()}

@@ -19,14 +19,14 @@ type child struct {
 	owned    unique.Handle[Owner] // all children of one owner share it
 	created  time.Time
 	deleting bool
-	// annotated: the owner is named by an annotation, and may stand in another namespace.
+	// annotated: the owner is named by an annotation, and may be in another namespace.
 	annotated bool
 	object    any // what the watch keeps of it
 	// claim is nil unless Owned.Claims is set.
 	claim *claim
 }
 
-// identity is as much of an object's metadata as an informer asks for, in a quarter of the room.
+// identity is what an informer needs of an object's metadata, in a quarter of the memory.
 type identity struct {
 	Name, Namespace string
 	UID             types.UID
@@ -45,8 +45,8 @@ type Owner struct {
 	Namespace, Name  string // the namespace is the child's
 }
 
-// Is says whether the owner is an object of a resource. At which version does not matter: the reference may have been written
-// when another one was served.
+// Is reports whether the owner is an object of a resource. Its version does not matter: the reference may have been written when another
+// version was served.
 func (o Owner) Is(r schema.Resource) bool {
 	group, _, found := strings.Cut(o.APIVersion, "/")
 	if !found {
@@ -55,7 +55,7 @@ func (o Owner) Is(r schema.Resource) bool {
 	return group == r.Group && o.Kind == r.Kind
 }
 
-// owner is the controller owner, or nothing.
+// owner returns the controller owner, or the zero Owner.
 func (c *child) owner() Owner {
 	if c.owned == (unique.Handle[Owner]{}) {
 		return Owner{}
@@ -63,12 +63,12 @@ func (c *child) owner() Owner {
 	return c.owned.Value()
 }
 
-// seen is the child as plans see it.
+// seen returns the child as plans see it.
 func (c *child) seen() schema.Child {
 	return schema.Child{Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion, Created: c.created, Deleting: c.deleting, Object: c.object}
 }
 
-// through is the same for the child of a child.
+// through returns the same for the child of a child.
 func (c *child) through(owner types.UID) schema.Child {
 	seen := c.seen()
 	seen.Through = owner
@@ -85,8 +85,7 @@ func slimTyped(o *lean.Object) *child {
 	return c
 }
 
-// slimUntyped keeps the metadata of an untyped object. It is total: the object may be anything that a CRD of another project lets
-// through.
+// slimUntyped keeps the metadata of an untyped object. It never fails: the object may be anything that a CRD of another project accepts.
 func slimUntyped(u *unstructured.Unstructured, annotation string) *child {
 	var meta map[string]any
 	if u != nil {
@@ -109,7 +108,7 @@ func slimUntyped(u *unstructured.Unstructured, annotation string) *child {
 	return c
 }
 
-// ownedBy is for a child without controller owner whose annotation names one.
+// ownedBy sets the owner of a child that has no controller owner and whose annotation names one.
 func (c *child) ownedBy(text string) {
 	apiVersion, kind, namespace, name, uid, ok := schema.ParseOwnerText(text)
 	if ok && c.owner().UID == "" {

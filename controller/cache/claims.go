@@ -14,7 +14,7 @@ import (
 	"stoic/schema"
 )
 
-// claim is what owners that claim objects by their labels look at.
+// claim is what is kept of a child for owners that claim objects by their labels.
 type claim struct {
 	labels schema.Labels
 	owners []metav1.OwnerReference
@@ -30,7 +30,7 @@ func indexByOrphan(obj any) ([]string, error) {
 	return nil, nil // as in indexByOwner
 }
 
-// isOrphan: it has no controller, and may be given one.
+// isOrphan reports whether a child has no controller and may be given one.
 func (c *child) isOrphan() bool { return c.claim != nil && c.owner().UID == "" && !c.deleting }
 
 func (c *child) candidate() schema.Candidate {
@@ -68,8 +68,8 @@ func (d *Dependents) untyped(u *unstructured.Unstructured) *child {
 	return c
 }
 
-// OnOrphan sets what is called with each object that has no controller when it comes, changes or loses its controller. It is
-// called before Serve, and has an effect only where Owned.Claims is set.
+// OnOrphan sets what is called with each object without controller when it is created, changes or loses its controller. Call it before
+// Serve; it has an effect only if Owned.Claims is set.
 func (d *Dependents) OnOrphan(do func(schema.Candidate)) { d.orphan = do }
 
 // EachOrphan calls do for the objects without controller in a namespace; "" is all.
@@ -100,8 +100,8 @@ func (d *Dependents) eachOrphanOf(informer *cache.SharedIndexInformer, namespace
 	}
 }
 
-// Claims is the selector of what an object claims of a resource. What is malformed or being deleted claims nothing, and what Claims
-// panics on does not either.
+// Claims returns the selector of what an object claims of a resource. It is nil, and the object claims nothing, if the object is
+// malformed or being deleted, or if Owned.Claims panics.
 func (o *Objects) Claims(d *Dependents, object *convert.Result) labels.Selector {
 	if d.Claims == nil || object == nil || object.Object == nil || object.Meta.DeletionTimestamp != nil {
 		return nil
@@ -109,7 +109,7 @@ func (o *Objects) Claims(d *Dependents, object *convert.Result) labels.Selector 
 	return guarded(o.panics, "Claims panicked; the object claims nothing", object, func() labels.Selector { return d.Claims(object) })
 }
 
-// ReachOf an owner: the namespace in which it may own objects; "" is all.
+// ReachOf returns the namespace in which an owner may own objects; "" is all.
 func ReachOf(owner *schema.Head) string {
 	if owner.Resource.Cluster {
 		return ""
@@ -117,9 +117,9 @@ func ReachOf(owner *schema.Head) string {
 	return owner.Meta.Namespace
 }
 
-// Claim sorts what Of and Read found by the labels that the owner claims; nil: it claims nothing, and keeps what it has.
-// isContested says of an orphan whether another owner has the better claim. Orphans come in the order of their names, so that a plan
-// that adopts some of them is the same each time.
+// Claim sorts what Of and Read found by the labels that the owner claims; nil: it claims nothing, and keeps what it has. isContested
+// reports whether another owner has the better claim to an orphan. Orphans are sorted by name, so that a plan that adopts some of them is
+// the same each time.
 func Claim(found *schema.Children, claims labels.Selector, isContested func(schema.Candidate) bool) {
 	children, orphans := found.Unclaimed, found.Orphans
 	found.Unclaimed, found.Orphans = nil, nil

@@ -12,8 +12,8 @@ import (
 	"stoic/schema"
 )
 
-// TestClaims: children and objects without controller are known with their labels and owners where owners claim by label, as
-// cached and as read from the API server. Elsewhere nothing of that is kept.
+// TestClaims: children and objects without controller are known with their labels and owners if owners claim by label, as cached and as
+// read from the API server. Otherwise none of that is kept.
 func TestClaims(t *testing.T) {
 	claims := func(*convert.Result) labels.Selector { return labels.Everything() }
 	for name, o := range map[string]*watch.Owned{
@@ -72,7 +72,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestClaim: what an owner claims nothing of stays as it is.
+// TestClaim: if an owner claims nothing, its children stay as they are.
 func TestClaim(t *testing.T) {
 	of := func(name, app string) schema.Candidate {
 		return schema.Candidate{Child: schema.Child{Name: name}, Labels: schema.LabelsOf(map[string]string{"app": app})}

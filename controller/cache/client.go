@@ -32,7 +32,7 @@ func gvr(r schema.Resource) runtimeschema.GroupVersionResource {
 	return runtimeschema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Plural}
 }
 
-// listWatchClient decorates a dynamic client: List and Watch go through the files of this package.
+// listWatchClient decorates a dynamic client with the lists and watches of this package.
 type listWatchClient struct {
 	dynamic.Interface
 	resource schema.Resource
@@ -46,8 +46,8 @@ func (c *listWatchClient) Resource(r runtimeschema.GroupVersionResource) dynamic
 	return &listWatchResource{NamespaceableResourceInterface: all, all: all, reads: all, client: c}
 }
 
-// IsWatchListSemanticsUnSupported passes on what the decorated client answers to client-go: whether its watches can begin
-// with what there is.
+// IsWatchListSemanticsUnSupported passes on what the decorated client answers to client-go: whether its watches cannot begin with the
+// existing objects.
 func (c *listWatchClient) IsWatchListSemanticsUnSupported() bool {
 	asked, ok := c.Interface.(interface{ IsWatchListSemanticsUnSupported() bool })
 	return ok && asked.IsWatchListSemanticsUnSupported()
@@ -61,7 +61,7 @@ type listWatchResource struct {
 	client    *listWatchClient
 }
 
-// Namespace is the same in one namespace; "" is all.
+// Namespace returns the same client in one namespace; "" is all.
 func (r *listWatchResource) Namespace(namespace string) dynamic.ResourceInterface {
 	in := *r
 	in.reads, in.namespace = r.all.Namespace(namespace), namespace
@@ -90,8 +90,8 @@ func (r *listWatchResource) List(ctx context.Context, o metav1.ListOptions) (*un
 	return all, nil
 }
 
-// Watch resumes only from what the store has reached, and reports errors inside of the watch. It reports nil when it goes on
-// where another one ended.
+// Watch resumes only from what the store has reached, and reports errors inside of the watch. It reports nil when it continues where
+// another watch ended.
 func (r *listWatchResource) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	one := dynamic.ResourceInterface(r.all)
 	if !r.client.resource.Cluster {
@@ -110,15 +110,15 @@ func (r *listWatchResource) Watch(ctx context.Context, o metav1.ListOptions) (wa
 // packedKey is the only key of a packed object beside its metadata. No API object has it.
 const packedKey = "stoic/packed"
 
-// packed makes an untyped object of one that was cut down, which the reflector can take from a list: it reads name,
-// namespace and resourceVersion, and hands the object to the transform, which unpacks it.
+// packed wraps a reduced object into an untyped one that the reflector can take from a list: the reflector reads name, namespace and
+// resourceVersion, and passes it to the transform, which unpacks it.
 func packed(object metav1.ObjectMetaAccessor) unstructured.Unstructured {
 	m := object.GetObjectMeta()
 	return unstructured.Unstructured{Object: map[string]any{packedKey: object, "metadata": map[string]any{
 		"name": m.GetName(), "namespace": m.GetNamespace(), "uid": string(m.GetUID()), "resourceVersion": m.GetResourceVersion()}}}
 }
 
-// unpacked is a transform of what a watch brings, for what a list brings too.
+// unpacked extends a transform of what a watch brings to what a list brings.
 func unpacked(slim cache.TransformFunc) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		switch o := obj.(type) {

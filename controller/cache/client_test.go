@@ -17,8 +17,8 @@ import (
 	"stoic/test/faults/apimodel/server"
 )
 
-// TestStoreHoldsWhatWasCutDown: after a list, after a list that the API server streams, and after a watch; and each asks for what
-// the selector selects alone, lists in pages.
+// TestStoreHoldsWhatWasCutDown: after a list, after a list that the API server streams, and after a watch. Each requests only what the
+// selector selects, and lists in pages.
 func TestStoreHoldsWhatWasCutDown(t *testing.T) {
 	const listed = 2*pageSize + 1
 	owner := headOf(widgets(), "ns", "a")
@@ -70,8 +70,8 @@ func TestStoreHoldsWhatWasCutDown(t *testing.T) {
 	}
 }
 
-// TestUntypedStoreIsRewound: an etcd is restored to the past while watches are interrupted. A watch that resumes from a
-// version still to come is ended, all is listed again, and what happens then is seen, although its versions were known before.
+// TestUntypedStoreIsRewound: an etcd is restored to the past while watches are interrupted. A watch that resumes from a version still to
+// come is ended, all is listed again, and what happens then is seen, although its versions were known before.
 func TestUntypedStoreIsRewound(t *testing.T) {
 	s := newAPIServer(t)
 	s.put(widgetsPath+"a", map[string]any{})
@@ -112,7 +112,7 @@ func TestUntypedStoreIsRewound(t *testing.T) {
 	})
 }
 
-// isOver says whether the client of a request does not wait any more.
+// isOver reports whether the client of a request no longer waits.
 func isOver(r server.Request) bool {
 	select {
 	case <-r.Gone:
@@ -122,12 +122,12 @@ func isOver(r server.Request) bool {
 	}
 }
 
-// watching says whether a watch of widgets has begun after a list.
+// watching reports whether a watch of widgets has begun after a list.
 func watching(s *apiServer) bool {
 	return slices.ContainsFunc(s.asked("widgets", true), func(r server.Request) bool { return !r.URL.Query().Has("sendInitialEvents") })
 }
 
-// TestScopeOfRequests: a namespace holds for namespaced resources alone, and every resource keeps the decorated client's own.
+// TestScopeOfRequests: a namespace applies to namespaced resources alone, and every resource keeps the decorated client's own.
 func TestScopeOfRequests(t *testing.T) {
 	for name, c := range map[string]struct {
 		resource        schema.Resource
@@ -152,7 +152,7 @@ func TestScopeOfRequests(t *testing.T) {
 	}
 }
 
-// TestStreamedListsAreAskedForWhereTheClientHasThem: the decorated client says whether its watches can begin with what there is.
+// TestStreamedListsAreAskedForWhereTheClientHasThem: the decorated client says whether its watches can begin with the existing objects.
 func TestStreamedListsAreAskedForWhereTheClientHasThem(t *testing.T) {
 	s := newAPIServer(t)
 	source, _ := s.source(t, "")

@@ -26,34 +26,34 @@ type Dependents struct {
 	wake func(Owner)
 	// wakeAll is called when anything changed, of a resource whose objects concern all; or nil.
 	wakeAll func()
-	// changed is called when the children become visible, or cease to be, after a reconcile has asked for them.
+	// changed is called when the children become visible, or stop being visible, after a reconcile has missed them.
 	changed func()
 
-	// orphan is called with whatever has no controller and came or changed, where owners claim by label; or nil.
+	// orphan is called with whatever has no controller and was created or changed, if owners claim by label; or nil.
 	orphan func(schema.Candidate)
 
-	// wanted says whether objects that own such children are served, if that is known. Nothing is watched for objects of which
-	// there can be none; nil: it is always wanted.
+	// wanted reports whether objects that own such children are served, if that is known. Nothing is watched while no such owner can
+	// exist; nil: the children are always wanted.
 	wanted func() (served, known bool)
-	// idle: it is not wanted.
+	// idle: no object that owns such children is served.
 	idle atomic.Bool
 
 	// informer is the one that runs now, or nil while the resource is not served.
 	informer atomic.Pointer[cache.SharedIndexInformer]
-	// trouble is why the informer does not know the children, in words for the author of an object; nil if it is not known.
+	// trouble is why the informer does not know the children, in words for the user; nil if that is not known.
 	trouble atomic.Pointer[string]
-	// missed: a reconcile has not seen the children. When that changes, it is queued again.
+	// missed: a reconcile has not seen the children. It is queued again when that changes.
 	missed atomic.Bool
-	// shown: an informer has read all. No event comes of what is deleted or changes after it ended.
+	// shown: an informer has read all objects. What is deleted or changes after it has ended has no event.
 	shown atomic.Bool
 }
 
 const byOwner = "owner"
 
-// NewDependents watches nothing yet; see Serve.
+// NewDependents makes the cache of a resource. It watches nothing until Serve is called.
 func NewDependents(from Source, typed *lean.Clients, o *watch.Owned, wake func(Owner), changed func()) *Dependents {
 	builtin := o.SlimTyped != nil
-	// A built-in resource is always served, and one gauge cannot stand for several versions of a kind.
+	// A built-in resource is always served, and one gauge cannot represent several versions of a kind.
 	published := !builtin && !o.Unwatched && !o.Alternative
 	d := &Dependents{availability: newAvailability(o.Resource.Kind, published, from.Log, from.Metrics), Owned: o, source: from, wake: wake, changed: changed}
 	d.reads = &untypedReader{d}
@@ -65,7 +65,7 @@ func NewDependents(from Source, typed *lean.Clients, o *watch.Owned, wake func(O
 	return d
 }
 
-// NewReads watches nothing yet; see Serve. wakeAll is called whenever anything of the resource changed.
+// NewReads makes the cache of a Read. It watches nothing until Serve is called. wakeAll is called whenever any object of it changed.
 func NewReads(from Source, r *watch.Read, wakeAll func()) *Dependents {
 	owned := &watch.Owned{Resource: r.Resource, Selector: r.Selector, Slim: r.Slim, Same: r.Same, Optional: true}
 	d := NewDependents(from, nil, owned, nil, wakeAll)
@@ -104,15 +104,15 @@ func (d *Dependents) Serve(ctx context.Context) {
 // ServeWhile makes Serve wait until objects that own such children are served.
 func (d *Dependents) ServeWhile(wanted func() (served, known bool)) { d.wanted = wanted }
 
-// visibility: what reconciles see of the children is not what it was.
+// visibility queues the reconciles that missed the children, as what they can see has changed.
 func (d *Dependents) visibility() {
 	if d.missed.Swap(false) {
 		d.changed()
 	}
 }
 
-// renewed: reconciles see the children of another informer, or none. An informer that starts has no event of what was deleted since the
-// one before it ended, and of what a Read watches none of what changed or was created either: all objects are queued again.
+// renewed queues all objects again, as reconciles now see the children of another informer, or none. A new informer has no event for what
+// was deleted since the last one ended. For a Read, it has none for what was changed or created either.
 func (d *Dependents) renewed() {
 	if d.shown.Load() {
 		d.missed.Store(true)
@@ -138,7 +138,7 @@ func (d *Dependents) observe(ctx context.Context, report func(error)) {
 	_, _ = informer.AddEventHandler(d.handlers())
 	d.trouble.Store(nil)
 	d.size.empty()
-	d.panics.forgetAll(func(types.UID) bool { return true }) // what goes before it begins has no event
+	d.panics.forgetAll(func(types.UID) bool { return true }) // what is deleted before it begins has no event
 	d.informer.Store(&informer)
 	go func() {
 		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
@@ -155,7 +155,7 @@ func (d *Dependents) observe(ctx context.Context, report func(error)) {
 	d.size.empty()
 }
 
-// handlers wake the owner of whatever changed, if what changed matters.
+// handlers wake the owner of whatever changed, if the change matters.
 func (d *Dependents) handlers() cache.ResourceEventHandler {
 	if d.wakeAll != nil {
 		return d.handlersOfReads()
@@ -185,7 +185,7 @@ func (d *Dependents) handlers() cache.ResourceEventHandler {
 	}
 }
 
-// handlersOfReads wake all for every change but what the first list holds, which visibility is for.
+// handlersOfReads wake all for every change except what the first list holds: visibility covers that.
 func (d *Dependents) handlersOfReads() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(_ any, initial bool) {
@@ -230,7 +230,7 @@ func (d *Dependents) same(a, b *child) bool {
 	return reflect.DeepEqual(a.object, b.object)
 }
 
-// indexByOwner: an owner reference holds within a namespace, or to a cluster-scoped owner; see Of.
+// indexByOwner indexes children by the UID of their owner. Of drops those whose namespace the owner does not reach.
 func indexByOwner(obj any) ([]string, error) {
 	if c, ok := obj.(*child); ok && c.owner().UID != "" {
 		return []string{string(c.owner().UID)}, nil
@@ -238,14 +238,15 @@ func indexByOwner(obj any) ([]string, error) {
 	return nil, nil // an error here would end the process
 }
 
-// Of returns the cached children of one object, or why they are not known. Where Owned.Claims is set they are among Unclaimed,
-// and all objects without controller among Orphans, until Claim has looked at their labels. A child in another namespace that claims a
-// namespaced owner is none of its children; garbage collection removes it, but not at once.
+// Of returns the cached children of one object, or why they are not known. If Owned.Claims is set, children are among Unclaimed, and all
+// objects without controller among Orphans, until Claim has checked their labels. A child whose namespaced owner is in another namespace
+// is not returned; garbage collection deletes it, but not immediately.
 func (d *Dependents) Of(owner *schema.Head) schema.Children {
 	found, informer := d.look()
 	if found.Unknown || informer == nil {
 		return found
 	}
+	found.Version = versionOf(informer)
 	objects, err := (*informer).GetIndexer().ByIndex(byOwner, string(owner.Meta.UID))
 	if err != nil {
 		return found // the index exists: it was given to the informer when it was made
@@ -270,6 +271,7 @@ func (d *Dependents) All() schema.Children {
 	if found.Unknown || informer == nil {
 		return found
 	}
+	found.Version = versionOf(informer)
 	for _, obj := range (*informer).GetStore().List() {
 		if c, ok := obj.(*child); ok {
 			found.Items = append(found.Items, c.seen())
@@ -278,8 +280,8 @@ func (d *Dependents) All() schema.Children {
 	return found
 }
 
-// look returns the informer that knows the children, nil if nothing is watched, or why they are not known. The informer that was asked is the
-// one to read from: if it ends meanwhile, there is none, or another one that has read nothing yet.
+// look returns the informer that knows the children (nil if nothing is watched), or why they are not known. The caller must read from
+// that informer: if it ends meanwhile, the present one is missing, or has read nothing yet.
 func (d *Dependents) look() (found schema.Children, informer *cache.SharedIndexInformer) {
 	found.Resource, informer = d.Resource, d.informer.Load()
 	if found.Unknown, found.Why, found.Absent = d.unknown(informer); found.Unknown {
@@ -305,20 +307,19 @@ func (d *Dependents) unknown(informer *cache.SharedIndexInformer) (unknown bool,
 	return true, "", false
 }
 
-// Known says whether the children can be seen.
+// Known reports whether the children can be seen.
 func (d *Dependents) Known() bool {
 	unknown, _, _ := d.unknown(d.informer.Load())
 	return !unknown
 }
 
-// Ready says whether the children have been read, or need not be. While they are listed again they are not known; see
-// Objects.Ready.
+// Ready reports whether the children have been read, or need not be. While they are listed again they are not known; see Objects.Ready.
 func (d *Dependents) Ready() bool {
 	return d.Known() || d.read.Load() || d.Optional || d.absent.Load() || d.idle.Load()
 }
 
-// Settled says whether the objects of a Read have been read once, or why not is known: they are not served, cannot be listed, or the API
-// server does not say whether it serves them.
+// Settled reports whether the objects of a Read have been read once, or why not is known: they are not served, cannot be listed, or the
+// API server does not say whether it serves them.
 func (d *Dependents) Settled() bool {
 	if d.read.Load() {
 		return true
@@ -329,8 +330,8 @@ func (d *Dependents) Settled() bool {
 	return d.absent.Load() || d.silent.Load()
 }
 
-// Lost returns the labels that the selector asks for and that a child of the owner does not have; "" if it is selected. It is
-// the whole selector if the labels of the owner's children do not say what it asks for.
+// Lost returns the labels that the selector requires and that a child of the owner does not have; "" if it is selected. It returns the
+// whole selector if the labels of the owner's children do not satisfy it.
 func (d *Dependents) Lost(owner *schema.Head, has map[string]string) string {
 	selector, err := labels.Parse(d.Selector)
 	if err != nil || selector.Matches(labels.Set(has)) { // a selector that cannot be parsed fails when the watch starts
@@ -352,10 +353,14 @@ func (d *Dependents) Lost(owner *schema.Head, has map[string]string) string {
 	return lost.String()
 }
 
-// Version is how far the cache has come; "" if nothing is watched.
+// Version returns the resourceVersion that the cache has reached; "" if nothing is watched.
 func (d *Dependents) Version() string {
 	if informer := d.informer.Load(); informer != nil {
-		return (*informer).GetStore().LastStoreSyncResourceVersion()
+		return versionOf(informer)
 	}
 	return ""
+}
+
+func versionOf(informer *cache.SharedIndexInformer) string {
+	return (*informer).GetStore().LastStoreSyncResourceVersion()
 }

@@ -13,8 +13,8 @@ import (
 	"stoic/schema"
 )
 
-// Read reads the children of one object from the API server instead, and the newest version among them: the way out when
-// the cache does not catch up with our own writes. through are the children whose own children are read as well.
+// Read reads the children of one object from the API server, and the newest version among them. It is for when the
+// cache does not catch up with our own writes. through are the children whose own children are read as well.
 func (d *Dependents) Read(ctx context.Context, owner *schema.Head, through ...schema.Child) (found schema.Children, newest string, _ error) {
 	if d.Optional {
 		if now := d.Of(owner); now.Unknown {
@@ -57,7 +57,8 @@ func (d *Dependents) Read(ctx context.Context, owner *schema.Head, through ...sc
 	return found, newest, nil
 }
 
-// namespaceOf is where the children of an owner are read: those of a cluster-scoped one wherever they are watched.
+// namespaceOf returns where the children of an owner are read: wherever they are watched, if they may be in any
+// namespace.
 func (d *Dependents) namespaceOf(owner *schema.Head) string {
 	switch {
 	case d.Resource.Cluster:
@@ -68,7 +69,8 @@ func (d *Dependents) namespaceOf(owner *schema.Head) string {
 	return owner.Meta.Namespace
 }
 
-// selectorOf selects the children of one owner; not possible: no child can have the labels, and to ask is an error.
+// selectorOf selects the children of one owner; not possible: no child can have the labels, and to list them is an
+// error.
 func (d *Dependents) selectorOf(owner *schema.Head) (selector string, possible bool) {
 	selector = d.Selector
 	if d.Labels == nil {

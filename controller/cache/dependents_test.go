@@ -31,7 +31,7 @@ const podsPath = "/api/v1/namespaces/ns/pods/"
 // slimName keeps the name.
 func slimName(o *lean.Object) any { return o.Name }
 
-// newTestDependents wake nothing; changed may be nil.
+// newTestDependents makes a cache that wakes nothing; changed may be nil.
 func newTestDependents(t *testing.T, s *apiServer, namespace string, o *watch.Owned, changed func()) *Dependents {
 	t.Helper()
 	source, typed := s.source(t, namespace)
@@ -50,7 +50,7 @@ func names(children []schema.Child) []string {
 	return found
 }
 
-// A name that fits no label has no children, and the way around a watch that lags must not end in an error for it.
+// TestReadOfALongName: an object whose name fits no label has no children, and a live read for it must not end in an error.
 func TestReadOfALongName(t *testing.T) {
 	s := newAPIServer(t)
 	s.fail = func(server.Request) int { return http.StatusBadRequest }
@@ -66,8 +66,8 @@ func TestReadOfALongName(t *testing.T) {
 	}
 }
 
-// TestChildrenAreInTheNamespaceOfTheirOwner: an owner reference holds within a namespace, or to a cluster-scoped owner. A pod
-// elsewhere that claims an object as its owner is none of its children: it could end, or begin, the job of another tenant.
+// TestChildrenAreInTheNamespaceOfTheirOwner: an owner reference holds within a namespace, or to a cluster-scoped owner. A pod elsewhere
+// that names an object as its owner is none of its children: it could end, or begin, the job of another tenant.
 func TestChildrenAreInTheNamespaceOfTheirOwner(t *testing.T) {
 	namespaced, cluster := headOf(widgets(), "ns", "a"), headOf(clusterWidgets(), "", "c")
 	for name, o := range map[string]*watch.Owned{"pods": {Resource: schema.Pods(), SlimTyped: slimName}, "widgets": {Resource: widgets()},
@@ -106,7 +106,7 @@ func TestChildrenAreInTheNamespaceOfTheirOwner(t *testing.T) {
 	}
 }
 
-// TestReadInTheNamespaceThatIsWatched: an operator of one namespace may read in no other, whatever the scope of the owner is.
+// TestReadInTheNamespaceThatIsWatched: an operator of one namespace may read no other, whatever the scope of the owner is.
 func TestReadInTheNamespaceThatIsWatched(t *testing.T) {
 	cluster := headOf(clusterWidgets(), "", "c")
 	for _, o := range []*watch.Owned{{Resource: widgets()}, {Resource: schema.Pods(), SlimTyped: slimName}} {
@@ -124,8 +124,8 @@ func TestReadInTheNamespaceThatIsWatched(t *testing.T) {
 	}
 }
 
-// TestReadAsksForTheOwnersChildren: by the labels of one owner, in its namespace, where there are such labels; the newest version is
-// that of the children.
+// TestReadAsksForTheOwnersChildren: by the labels of one owner, in its namespace, if there are such labels; the newest version is that of
+// the children.
 func TestReadAsksForTheOwnersChildren(t *testing.T) {
 	s := newAPIServer(t)
 	owner := headOf(widgets(), "ns", "a")
@@ -150,8 +150,8 @@ func TestReadAsksForTheOwnersChildren(t *testing.T) {
 	}
 }
 
-// TestUnknownChildren: what is known of children, and the reason if nothing is, while the resource is absent, refused, served,
-// and gone. Reconciles that did not see them are woken when that changes.
+// TestUnknownChildren: what is known of children, and the reason if nothing is, while the resource is absent, refused, served, and gone.
+// Reconciles that did not see them are woken when that changes.
 func TestUnknownChildren(t *testing.T) {
 	s := newAPIServer(t)
 	s.Unserve("widgets")
@@ -216,7 +216,7 @@ func TestRequiredChildrenAreAwaited(t *testing.T) {
 	}
 }
 
-// TestReadOfWhatHasJustGone: an optional resource that goes between the look at its cache and the list is unknown.
+// TestReadOfWhatHasJustGone: an optional resource that is removed between the look at its cache and the list is unknown.
 func TestReadOfWhatHasJustGone(t *testing.T) {
 	s := newAPIServer(t)
 	d := newTestDependents(t, s, "", &watch.Owned{Resource: widgets(), Optional: true}, nil)
@@ -229,7 +229,7 @@ func TestReadOfWhatHasJustGone(t *testing.T) {
 	}
 }
 
-// TestLost: which labels a child has to get back to be selected.
+// TestLost: which labels a child must get back to be selected.
 func TestLost(t *testing.T) {
 	byName := func(owner *schema.Head) map[string]string {
 		return map[string]string{"by": "me", "job": owner.Meta.Name}
@@ -262,7 +262,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// A widget as TestSameDecidesWhatWakes keeps it.
+// widget is a widget as TestSameDecidesWhatWakes keeps it.
 type widget struct{ Phase, Note string }
 
 // TestSameDecidesWhatWakes: what a decision depends on wakes the owner, and a report that changes nothing else does not.
@@ -302,7 +302,7 @@ func TestSameDecidesWhatWakes(t *testing.T) {
 	}
 }
 
-// TestWhatComesAndGoesWakes: also what went while the watch was down; what has no owner, and what is no child, wakes none.
+// TestWhatComesAndGoesWakes: so does what was deleted while the watch was down. An object without owner, or no child at all, wakes none.
 func TestWhatComesAndGoesWakes(t *testing.T) {
 	c := &child{identity: identity{Name: "x"}, owned: unique.Make(Owner{UID: "u", Name: "a"})}
 	for name, test := range map[string]struct {
@@ -327,7 +327,7 @@ func TestWhatComesAndGoesWakes(t *testing.T) {
 	}
 }
 
-// TestSlimUntypedIsTotal: an object of any shape keeps its name, also one on which Slim panics, and what is no object at all is one
+// TestSlimUntypedIsTotal: an object of any shape keeps its name, even one on which Slim panics, and what is no object at all becomes one
 // without a name.
 func TestSlimUntypedIsTotal(t *testing.T) {
 	slim := func(u *unstructured.Unstructured) any { return u.Object["status"].(map[string]any)["phase"] != nil }

@@ -1,10 +1,10 @@
 // Package cache answers one question: WHAT DOES THE API SERVER HOLD?
 //
-// Objects are the custom resources of one watch, converted as they come in. Dependents are what such objects own, cut
-// down to what decisions need and indexed by owner. Both are informers that run for as long as the API server serves
-// their resource.
+// Objects are the custom resources of one watch, converted when they are received. Dependents are what such objects
+// own, reduced to what decisions need and indexed by owner. Both are informers that run for as long as the API server
+// serves their resource.
 //
-//	availability   is the resource served? A CRD that is missing, late, deleted or recreated is a gauge and a log line
+//	availability   is the resource served? A CRD that is missing, late, deleted or recreated shows in a gauge and a log line
 //	client         a dynamic.Interface for dynamicinformer: its lists and watches go through
 //	  pages        lists page by page and cuts down each page before the next
 //	  retry        retries transient failures at a short interval

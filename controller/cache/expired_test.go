@@ -16,9 +16,9 @@ import (
 	"stoic/test/faults/apimodel/server"
 )
 
-// TestReadyWhileAllIsListedAgain: an API server answers 410 to a watch that it has no history for, as after its own restart. All is
-// listed again then. The process has read it once and is as ready as while a watch lags; it is not ready while its resource comes
-// back after an absence, or has not been read at all.
+// TestReadyWhileAllIsListedAgain: an API server answers 410 to a watch that it has no history for, as after its own restart. All is then
+// listed again. The process has read it once and is as ready as while a watch lags. It is not ready while its resource is served again
+// after an absence, or has not been read at all.
 func TestReadyWhileAllIsListedAgain(t *testing.T) {
 	s := newAPIServer(t)
 	s.put(widgetsPath+"a", map[string]any{})
@@ -79,8 +79,8 @@ func TestReadyWhileAllIsListedAgain(t *testing.T) {
 	}
 }
 
-// TestExpiredWatchIsResumedAtOnce: after 410 to a watch that has lasted the next one begins without a pause. One that ends as soon as
-// it begins is not started more often than every recheckAbsent, nor is one of a resource that may be gone.
+// TestExpiredWatchIsResumedAtOnce: after 410 to a watch that has lasted, the next one begins without a pause. A watch that ends as soon
+// as it begins is not started more often than every recheckAbsent, nor is one of a resource that may be gone.
 func TestExpiredWatchIsResumedAtOnce(t *testing.T) {
 	a := newTestAvailability("TFJob")
 	now := time.Unix(1000, 0)

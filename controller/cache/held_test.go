@@ -24,8 +24,8 @@ import (
 	"stoic/training/operator"
 )
 
-// A cache holds each of these many times over: what one more costs is a budget of the operator's memory.
-// A pod that cannot run costs more, as long as it cannot: why is kept.
+// The budgets are per object in bytes. A cache holds each of these many times over, so they are a part of the
+// operator's memory budget. A pod that cannot run costs more while it cannot: the reason is kept.
 const podBudget, waitingBudget, serviceBudget = 800, 1050, 650
 
 // TestHeldPerChild: what is held for a pod and for a service, in the store and in its index, all strings included.
@@ -87,7 +87,7 @@ func TestHeldPerChild(t *testing.T) {
 	}
 }
 
-// childMeta is what an API server says of the i-th child, of jobs with so many each.
+// childMeta returns the metadata that an API server has of the i-th child, of jobs with so many each.
 func childMeta(i, each int) metav1.ObjectMeta {
 	yes, job := true, fmt.Sprintf("bert-large-finetune-%05d", i/each)
 	return metav1.ObjectMeta{Name: fmt.Sprintf("%s-worker-%d", job, i%each), Namespace: "team-speech", ResourceVersion: fmt.Sprint(1000000 + i),

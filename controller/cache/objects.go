@@ -20,7 +20,7 @@ import (
 	"stoic/schema"
 )
 
-// Objects are the custom resources of one watch: converted as they come in, for as long as the API server serves them.
+// Objects are the custom resources of one watch, converted when received, for as long as the API server serves them.
 type Objects struct {
 	*availability
 	resource  schema.Resource
@@ -36,8 +36,6 @@ type Objects struct {
 
 	// informer is the one that runs now, or nil while the resource is not served.
 	informer atomic.Pointer[cache.SharedIndexInformer]
-	// yields: another version is served instead.
-	yields atomic.Bool
 	// statusless: the CRD has no status subresource.
 	statusless atomic.Bool
 }
@@ -47,10 +45,10 @@ type Handlers struct {
 	Added   func(*convert.Result)
 	Updated func(before, after *convert.Result)
 	Deleted func(*convert.Result)
-	// Replaced is called when all objects are known after a time in which none was watched: what is not in there went
+	// Replaced is called when all objects are known after a time in which none was watched. Objects that are not present were deleted
 	// meanwhile.
 	Replaced func(present map[types.UID]bool)
-	// StatusServed is called when the CRD has a status subresource where it had none.
+	// StatusServed is called when a CRD that had no status subresource gets one.
 	StatusServed func()
 }
 
@@ -61,12 +59,13 @@ type Source struct {
 	Namespace string // "" is all
 	Metrics   *serve.Metrics
 	Log       *zap.Logger
-	// Label is that of the kind of the objects in metrics; "" is the kind. Unless: see watch.Watch.
+	// Label names the kind of the objects in metrics; "" is the kind itself. Unless: see watch.Watch.
 	Label  string
 	Unless []schema.Resource
 }
 
-// NewObjects watches nothing yet; see Serve. A converter that panics, or has no answer, makes a rejection.
+// NewObjects makes the cache; it watches nothing until Serve is called. If the converter panics, or returns nothing, the object is
+// rejected.
 func NewObjects(from Source, r schema.Resource, converter func(*unstructured.Unstructured) *convert.Result, h Handlers) *Objects {
 	label := cmp.Or(from.Label, r.Kind)
 	o := &Objects{availability: newAvailability(label, true, from.Log.With(zap.String("apiVersion", r.APIVersion())), from.Metrics), unless: from.Unless, resource: r, namespace: from.Namespace,
@@ -92,11 +91,15 @@ func (o *Objects) isServed(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for _, other := range o.unless {
-		if taken, _, err := asks(ctx, o.discovery, other); err != nil || taken {
-			if !o.yields.Swap(true) {
-				o.log.Warn("the API server serves another version of this kind, too, and objects are served in that one", zap.String("served", other.APIVersion()), zap.Error(err))
-			}
+		taken, _, err := asks(ctx, o.discovery, other)
+		if err != nil {
 			return false, err
+		}
+		if taken {
+			if !o.yields.Swap(true) {
+				o.log.Warn("the API server serves another version of this kind, too, and objects are served in that one", zap.String("served", other.APIVersion()))
+			}
+			return false, nil
 		}
 	}
 	o.yields.Store(false)
@@ -126,7 +129,7 @@ func (o *Objects) observe(ctx context.Context, report func(error)) {
 	o.size.empty()
 }
 
-// replaced drops what is kept of objects that went while none was watched.
+// replaced drops what is kept of objects that were deleted while none was watched.
 func (o *Objects) replaced(present map[types.UID]bool) {
 	o.panics.forgetAll(func(uid types.UID) bool { return !present[uid] })
 	o.handlers.Replaced(present)
@@ -196,7 +199,7 @@ func (o *Objects) Each(do func(*convert.Result)) {
 	}
 }
 
-// All are the objects, or none as long as not all have been read.
+// All yields the objects, or none until all have been read.
 func (o *Objects) All(yield func(*convert.Result) bool) {
 	informer := o.informer.Load()
 	if informer == nil || !(*informer).HasSynced() {
@@ -209,7 +212,7 @@ func (o *Objects) All(yield func(*convert.Result) bool) {
 	}
 }
 
-// IsGone says that an object is not there any more. While no informer has listed all, nothing is known of that.
+// IsGone reports whether an object no longer exists. It returns false until an informer has listed all objects.
 func (o *Objects) IsGone(key string, uid types.UID) bool {
 	informer := o.informer.Load()
 	if informer == nil || !(*informer).HasSynced() {
@@ -219,14 +222,14 @@ func (o *Objects) IsGone(key string, uid types.UID) bool {
 	return now == nil || now.Meta.UID != uid
 }
 
-// Served says whether the objects are watched. known is false while the API server has not said whether it serves them, and while no
-// informer runs although it does.
+// Served reports whether the objects are watched. known is false until the API server has said that it does not serve them, or an
+// informer runs.
 func (o *Objects) Served() (served, known bool) {
 	served = o.informer.Load() != nil
 	return served, served || o.absent.Load()
 }
 
-// Version is how far the cache has come; "" if nothing is watched.
+// Version returns the resourceVersion that the cache has reached; "" if nothing is watched.
 func (o *Objects) Version() string {
 	if informer := o.informer.Load(); informer != nil {
 		return (*informer).GetStore().LastStoreSyncResourceVersion()
@@ -234,8 +237,8 @@ func (o *Objects) Version() string {
 	return ""
 }
 
-// Ready says whether the objects have been read, or are absent as a whole. While they are listed again, as after a watch that
-// the API server has no history for, they are not known, but that passes as a watch that lags does.
+// Ready reports whether the objects have been read, or none is served. While they are listed again, as after the history of a watch has
+// expired, they are not known, but only for a while, as with a watch that lags.
 func (o *Objects) Ready() bool {
 	if informer := o.informer.Load(); informer != nil {
 		return o.read.Load() || (*informer).HasSynced()
@@ -243,7 +246,7 @@ func (o *Objects) Ready() bool {
 	return o.read.Load() || o.absent.Load()
 }
 
-// HasStatus says whether the CRD has a status subresource.
+// HasStatus reports whether the CRD has a status subresource.
 func (o *Objects) HasStatus() bool { return !o.statusless.Load() }
 
 // Read reads one object from the API server instead of from the cache.
@@ -255,11 +258,11 @@ func (o *Objects) Read(ctx context.Context, namespace, name string) (*convert.Re
 	return o.converted(raw), nil
 }
 
-// transform is the informer's. What client-go does with its answers makes its contract strict:
+// transform is the informer's transform. Its contract is strict because of what client-go does with its results:
 //
 //	it returns                   client-go                                        so it
 //	an error                     never syncs the informer                         returns nil, always
-//	nil, no metadata             drops the whole initial list without a word      always returns metadata
+//	nil, no metadata             drops the whole initial list without an error    always returns metadata
 //	(it panics)                  ends the process                                 recovers
 //	its own output is passed in  a streamed list goes through it twice            passes it on
 func (o *Objects) transform(obj any) (any, error) {
@@ -273,7 +276,7 @@ func (o *Objects) transform(obj any) (any, error) {
 	return o.converted(raw), nil
 }
 
-// converted is what the converter answers, or what is said of an object that the converter fails on.
+// converted returns the result of the converter, or a rejection of an object that the converter fails on.
 func (o *Objects) converted(raw *unstructured.Unstructured) (found *convert.Result) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -294,8 +297,8 @@ func (o *Objects) converted(raw *unstructured.Unstructured) (found *convert.Resu
 	return unreadable(o.resource, raw, "an object that the converter had no answer for")
 }
 
-// unreadable stands in for an object that defeated the converter itself. The fault is the operator's, and an event says so
-// to the author; the object keeps its name so that it hides no other.
+// unreadable returns the result for an object on which the converter itself failed. The defect is the operator's, and an event says so to
+// the user. The object keeps its name so that it hides no other.
 func unreadable(r schema.Resource, raw *unstructured.Unstructured, found string) *convert.Result {
 	head := &schema.Head{Resource: r}
 	if raw != nil && raw.Object != nil {
@@ -311,7 +314,7 @@ func unreadable(r schema.Resource, raw *unstructured.Unstructured, found string)
 	}}}}
 }
 
-// textOf a field; what is no string is an empty one.
+// textOf returns a field; "" if it is not a string.
 func textOf(object map[string]any, field string) string {
 	text, _ := object[field].(string)
 	return text

@@ -34,7 +34,7 @@ func headOnly(u *unstructured.Unstructured) *convert.Result {
 	return &convert.Result{Head: head, Object: spec}
 }
 
-// TestTransform: the transform must answer for anything, with metadata, without an error: see the table above it.
+// TestTransform: the transform must return for anything, with metadata, without an error: see the table above it.
 func TestTransform(t *testing.T) {
 	good := &convert.Result{Head: &schema.Head{Resource: widgets(), Meta: metav1.ObjectMeta{Name: "a"}}, Object: "good"}
 	raw := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
@@ -182,8 +182,7 @@ func (c *calls) handlers() Handlers {
 	}
 }
 
-// TestObjects: namespaced and cluster-scoped objects through their time: listed, watched, changed, deleted, and read from the API
-// server.
+// TestObjects: namespaced and cluster-scoped objects are listed, watched, changed, deleted, and read from the API server.
 func TestObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		resource         schema.Resource
@@ -237,7 +236,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestStatusSubresourceComesLate: a status subresource that comes is noticed soon, and once.
+// TestStatusSubresourceComesLate: a new status subresource is noticed soon, and once.
 func TestStatusSubresourceComesLate(t *testing.T) {
 	s, made := newAPIServer(t), &calls{}
 	s.serve(widgets(), false)
@@ -252,7 +251,7 @@ func TestStatusSubresourceComesLate(t *testing.T) {
 	eventually(t, "the status subresource", func() bool { return o.HasStatus() && made.have("status served") })
 }
 
-// TestAbsentObjects: a resource that is not served is known to be absent, which is all that there is to know.
+// TestAbsentObjects: a resource that is not served is known to be absent, so nothing else is waited for.
 func TestAbsentObjects(t *testing.T) {
 	s, made := newAPIServer(t), &calls{}
 	s.Unserve("widgets")
@@ -266,7 +265,7 @@ func TestAbsentObjects(t *testing.T) {
 	eventually(t, "the object", func() bool { return made.have("added ns/a one") })
 }
 
-// TestDeletionThatWasMissed: an object that goes while the watch is down is reported as deleted, and nothing is kept of it.
+// TestDeletionThatWasMissed: an object that is deleted while the watch is down is reported as deleted, and nothing is kept of it.
 func TestDeletionThatWasMissed(t *testing.T) {
 	made := &calls{}
 	o := NewObjects(Source{Metrics: serve.NewMetrics(prometheus.NewRegistry(), "test"), Log: zap.NewNop()}, widgets(), headOnly, made.handlers())
@@ -281,7 +280,7 @@ func TestDeletionThatWasMissed(t *testing.T) {
 	o.updated(7, gone)
 }
 
-// TestDiscoveryFails: an API server that does not answer serves nothing, and that is no answer either.
+// TestDiscoveryFails: if the API server does not answer, the resource is not served, but not known to be absent either.
 func TestDiscoveryFails(t *testing.T) {
 	s := newAPIServer(t)
 	s.fail = func(server.Request) int { return http.StatusServiceUnavailable }

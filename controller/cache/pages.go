@@ -10,22 +10,22 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// list is what every typed list is.
+// list is what every typed list implements.
 type list interface {
 	runtime.Object
 	metav1.ListInterface
 }
 
-// pageSize is how many objects of a list are in memory as they came.
+// pageSize is how many objects of a list are in memory before they are reduced.
 const pageSize = 200
 
-// eachPaged lists in pages and hands every object to add before it asks for the next page. A reflector gathers all pages
-// first, and asks for a single one when it lists again after a watch that was lost: what it holds then, beside the
-// cache, is everything as it came, ten times the size of the cache. It matters where an API server does not stream
-// lists, or not now.
+// eachPaged lists in pages and passes every object to add before it requests the next page. A reflector gathers all
+// pages first, and requests a single page when it lists again after a lost watch. It then holds, beside the cache, all
+// objects as they were received, ten times the size of the cache. That matters when an API server does not stream
+// lists.
 //
-// Every page is of the version of the first, which is returned. A list that takes so long that its version is compacted
-// is begun again by the reflector (410).
+// Every page has the version of the first, which is returned. If that version is compacted before the list ends (410),
+// the reflector begins again.
 func eachPaged[L list](ctx context.Context, o metav1.ListOptions, report func(error), next func(context.Context, metav1.ListOptions) (L, error),
 	add func(runtime.Object) error) (version string, _ error) {
 	for o.Limit, o.Continue = pageSize, ""; ; o.ResourceVersion, o.ResourceVersionMatch = "", "" {
@@ -42,11 +42,11 @@ func eachPaged[L list](ctx context.Context, o metav1.ListOptions, report func(er
 	}
 }
 
-// carrier takes an object that was cut down through a reflector, which takes nothing but API objects from a list.
+// carrier passes a reduced object through a reflector, which accepts only API objects from a list.
 type carrier struct{ metav1.ObjectMetaAccessor }
 
-// GetObjectKind has no answer: the reflector of a typed list does not ask.
+// GetObjectKind returns nothing: the reflector of a typed list does not use it.
 func (carrier) GetObjectKind() runtimeschema.ObjectKind { return runtimeschema.EmptyObjectKind }
 
-// DeepCopyObject gives the same: no one writes to what was cut down.
+// DeepCopyObject returns the same carrier: no one writes to a reduced object.
 func (c carrier) DeepCopyObject() runtime.Object { return c }

@@ -23,7 +23,7 @@ import (
 	"stoic/controller/watch"
 )
 
-// manyPods answers a list of so many pods, each of so many bytes, in pages; asked is called before each.
+// manyPods answers lists of so many pods, each of so many bytes, in pages; asked is called before each page.
 func manyPods(number, size int, asked func(metav1.ListOptions) error) func(context.Context, metav1.ListOptions) (*lean.List, error) {
 	return func(_ context.Context, o metav1.ListOptions) (*lean.List, error) {
 		if err := asked(o); err != nil {
@@ -57,7 +57,7 @@ func manyPods(number, size int, asked func(metav1.ListOptions) error) func(conte
 	}
 }
 
-// collected is a list as a typed reader makes it.
+// collected returns a list as a typed reader makes it.
 func collected(ctx context.Context, o metav1.ListOptions, next func(context.Context, metav1.ListOptions) (*lean.List, error), cut func(*lean.Object) (*child, error)) (*internalversion.List, error) {
 	all := &internalversion.List{}
 	version, err := eachPaged(ctx, o, func(error) {}, next, func(item runtime.Object) error {
@@ -106,8 +106,7 @@ func TestEachPaged(t *testing.T) {
 	}
 }
 
-// TestEachPagedFails: a version that is compacted meanwhile is an error, so that the reflector begins again; there is no half of a
-// list.
+// TestEachPagedFails: a version that is compacted meanwhile is an error, so that the reflector begins again; no partial list is returned.
 func TestEachPagedFails(t *testing.T) {
 	pages := 0
 	expired := apierrors.NewResourceExpired("too old")
@@ -128,7 +127,7 @@ func TestEachPagedFails(t *testing.T) {
 	}
 }
 
-// TestEachPagedPeak: of 2,000 pods of 50 KB, which are 100 MB as they come, no more than two pages are in memory at once.
+// TestEachPagedPeak: 2,000 pods of 50 KB are 100 MB as received; no more than two pages of them are in memory at the same time.
 func TestEachPagedPeak(t *testing.T) {
 	const number, size = 10 * pageSize, 50 << 10
 	peak := uint64(0)
@@ -184,8 +183,8 @@ func pagesOf(names ...string) *pagedResource {
 	return p
 }
 
-// TestListOfCarriers: the lists of the untyped client are read page by page, too; each object is cut down before the next page
-// and comes out of the list, and of the transform, as it was cut down.
+// TestListOfCarriers: the untyped client also lists page by page. Each object is reduced before the next page is requested, and leaves
+// the list and the transform as it was reduced.
 func TestListOfCarriers(t *testing.T) {
 	p := pagesOf("a", "b", "c")
 	var cut []*child
@@ -221,7 +220,7 @@ func TestListOfCarriers(t *testing.T) {
 	}
 }
 
-// TestListOfCarriersFails: a transform that does not do its part is an error of the list, not a list with a hole.
+// TestListOfCarriersFails: a transform that fails is an error of the list, and does not leave a list with a gap.
 func TestListOfCarriersFails(t *testing.T) {
 	for name, bad := range map[string]func(any) (any, error){
 		"refuses":            func(any) (any, error) { return nil, errors.New("no") },

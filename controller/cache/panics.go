@@ -13,8 +13,9 @@ import (
 	"stoic/schema"
 )
 
-// authorPanics counts the panics of what authors wrote and informers call: converters, Slim, Same, Claims. A panic in the goroutine of
-// an informer would end the process, and again after each start. Each version of an object is logged once: it is read again at every list.
+// authorPanics counts the panics of an author's functions that informers call: converters, Slim, Same, Claims. A panic in the goroutine
+// of an informer would end the process, and again after each start. Each version of an object is logged once, although every list reads
+// it again.
 type authorPanics struct {
 	log   *zap.Logger
 	count prometheus.Counter
@@ -27,7 +28,7 @@ func newAuthorPanics(log *zap.Logger, count prometheus.Counter) *authorPanics {
 	return &authorPanics{log: log, count: count, logged: map[types.UID]string{}}
 }
 
-// note what a conversion has come to. The cache does not keep the stack.
+// note counts and logs the panic of a conversion, if there was one. The cache does not keep the stack.
 func (c *authorPanics) note(result *convert.Result) {
 	if result.Panic == nil {
 		return
@@ -44,7 +45,8 @@ func (c *authorPanics) add(message string, about metav1.ObjectMetaAccessor, p *c
 	}
 }
 
-// guarded calls what an author wrote about an object. If it panics, the answer is the zero value, and message says what follows from that.
+// guarded calls an author's function about an object. If it panics, the answer is the zero value, and message says what follows from
+// that.
 func guarded[T any](c *authorPanics, message string, about metav1.ObjectMetaAccessor, call func() T) (answer T) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -11,9 +11,9 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 )
 
-// TestStoreGoesBackWhileTheWatchStarts: wherever, between two requests or after the last, a store goes back to the past, no watch
-// goes on from a version which that store has not reached. After the last request is too late to ask, but the watch that runs then
-// is one of the store as it was.
+// TestStoreGoesBackWhileTheWatchStarts: a store goes back to the past before a request or after the last one. No watch continues from a
+// version that the store has not reached. After the last request it is too late for a check, but the watch that runs then is one of the
+// store as it was.
 func TestStoreGoesBackWhileTheWatchStarts(t *testing.T) {
 	const from, past = 100, 50
 	for restored := range 4 {

@@ -44,7 +44,7 @@ func TestResumeWatch(t *testing.T) {
 			got, err := resumeWatch(t.Context(), c.options,
 				func(_ context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 					asked++
-					// A selector over labels makes a server that answers from etcd look at all objects; a single name does not.
+					// A label selector makes a server that answers from etcd read all objects; a single name does not.
 					if o.Limit != 1 || o.ResourceVersion != "" || o.LabelSelector != "" || !strings.HasPrefix(o.FieldSelector, "metadata.name=") {
 						t.Errorf("asks with %+v: for more than it needs, or for less than the truth", o)
 					}
@@ -70,8 +70,8 @@ func TestResumeWatch(t *testing.T) {
 	}
 }
 
-// TestPositionIsAskedInOneNamespace: in a namespace the name that is asked for is one key of etcd, whatever the cluster holds. A
-// cluster-scoped resource has its names without a namespace.
+// TestPositionIsAskedInOneNamespace: in a namespace the requested name is one key of etcd, whatever the cluster holds. A cluster-scoped
+// resource has its names without a namespace.
 func TestPositionIsAskedInOneNamespace(t *testing.T) {
 	for watched, want := range map[string]string{"": metav1.NamespaceDefault, "ns": "ns"} {
 		s := newAPIServer(t)

@@ -13,7 +13,7 @@ import (
 	"stoic/controller/lean"
 )
 
-// reader is the way in which one resource is read.
+// reader reads one resource.
 type reader interface {
 	// informer makes an informer of children.
 	informer(report func(error)) cache.SharedIndexInformer
@@ -35,7 +35,7 @@ func (r *untypedReader) informer(report func(error)) cache.SharedIndexInformer {
 	return newInformer(r.source.Client, r.Resource, r.namespace(), r.Selector, report, r.slim, r.indexers())
 }
 
-// slim is the informer's transform; see Objects.transform for what client-go asks of it.
+// slim is the informer's transform; see Objects.transform for what client-go requires of it.
 func (r *untypedReader) slim(obj any) (any, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return r.untyped(u), nil

@@ -16,8 +16,8 @@ import (
 	"stoic/schema"
 )
 
-// TestReadinessOfAnAbsentResource: the API server has said that it does not serve the resource, and one failed question after that
-// makes the process no less ready.
+// TestReadinessOfAnAbsentResource: the API server has said that it does not serve the resource. A failed request after that does not make
+// the process less ready.
 func TestReadinessOfAnAbsentResource(t *testing.T) {
 	o := NewObjects(Source{Metrics: serve.NewMetrics(prometheus.NewRegistry(), "test"), Log: zap.NewNop()},
 		schema.Resource{Group: "example.org", Version: "v1", Plural: "parts", Kind: "Part"}, nil, Handlers{Replaced: func(map[types.UID]bool) {}})
@@ -41,8 +41,8 @@ func TestReadinessOfAnAbsentResource(t *testing.T) {
 }
 
 // TestReadinessBeforeTheFirstList: between the API server's answer that it serves a resource and the start of its informer nothing has
-// been read yet. If the resource counted as read then, /readyz would change back a moment later, and the caches of its children would be
-// taken for not needed until they look again, half a second later.
+// been read yet. If the resource counted as read then, /readyz would change back a moment later, and the caches of its children would
+// count as not needed until the next check, half a second later.
 func TestReadinessBeforeTheFirstList(t *testing.T) {
 	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel))
 	var o *Objects

@@ -15,7 +15,7 @@ import (
 	"stoic/test/faults/apimodel/server"
 )
 
-// expireWatch has the API server answer the next watch of widgets that resumes with 410, and do something before that, of which the
+// expireWatch makes the API server answer 410 to the next watch of widgets that resumes. Before that it calls meanwhile, of which the
 // watch has no event. It ends the watch that runs now.
 func (s *apiServer) expireWatch(meanwhile func()) {
 	var done atomic.Bool
@@ -31,8 +31,8 @@ func (s *apiServer) expireWatch(meanwhile func()) {
 	})
 }
 
-// TestChildThatWentBeforeAnExpiredWatch: a child goes while its watch is down, and the API server has no history for the watch when it
-// resumes. The informer that begins has never known the child. Its owner is queued all the same.
+// TestChildThatWentBeforeAnExpiredWatch: a child is deleted while its watch is down, and the API server has no history for the watch when
+// it resumes. The new informer has never known the child. Its owner is queued nevertheless.
 func TestChildThatWentBeforeAnExpiredWatch(t *testing.T) {
 	s := newAPIServer(t)
 	owner, other := headOf(widgets(), "ns", "owner"), headOf(widgets(), "ns", "other")
@@ -77,7 +77,7 @@ func TestReadThatChangedBeforeAnExpiredWatch(t *testing.T) {
 	eventually(t, "all to be queued", func() bool { return woken.Load() == 2 })
 }
 
-// TestChildrenWhoseKindGoes: the children of a kind that is served no more went with it.
+// TestChildrenWhoseKindGoes: the children of a kind that is no longer served are gone with it.
 func TestChildrenWhoseKindGoes(t *testing.T) {
 	s := newAPIServer(t)
 	owner := headOf(widgets(), "ns", "owner")
@@ -91,7 +91,7 @@ func TestChildrenWhoseKindGoes(t *testing.T) {
 	eventually(t, "all to be queued", func() bool { return all.Load() == 1 })
 }
 
-// endsWhenAsked is an informer that ends just after it was asked whether it has read all.
+// endsWhenAsked is an informer that ends just after its HasSynced was called.
 type endsWhenAsked struct {
 	cache.SharedIndexInformer
 	d *Dependents
@@ -102,7 +102,7 @@ func (i *endsWhenAsked) HasSynced() bool {
 	return i.SharedIndexInformer.HasSynced()
 }
 
-// TestInformerEndsInBetween: what is known is what the informer knew that was asked, also if it ends before its store is read.
+// TestInformerEndsInBetween: the result is what the checked informer knew, even if it ends before its store is read.
 func TestInformerEndsInBetween(t *testing.T) {
 	s := newAPIServer(t)
 	owner := headOf(widgets(), "ns", "owner")

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// retryTransient repeats a list, or the start of a watch, while it fails for a reason that lies with the API server, or with
-// the way to it, and ends for all at once: it is down, or the webhook that converts what is listed is. A reflector that
-// sees each failure backs off for up to a minute, and is as late once the failure is over.
+// retryTransient repeats a list, or the start of a watch, while it fails because of the API server, the way to it, or the webhook that
+// converts what is listed. Such a failure ends for all clients at the same time. A reflector that sees each failure backs off for up to a
+// minute, and continues that late after the failure is over.
 func retryTransient[T any](ctx context.Context, report func(error), ask func() (T, error)) (T, error) {
 	pauses := wait.Backoff{Duration: retryFirst, Factor: 2, Cap: retryLongest, Steps: 10}
 	for {
@@ -27,8 +27,8 @@ func retryTransient[T any](ctx context.Context, report func(error), ask func() (
 
 const retryFirst, retryLongest = 250 * time.Millisecond, 3 * time.Second
 
-// isTransient says whether an error is waited out. 504 is not: with it an API server says that it has not reached a
-// version that it was asked for, which it may never reach, as after a restored etcd; the reflector knows what to do.
+// isTransient reports whether an error is waited out. 504 is not: with it an API server says that it has not reached the requested
+// version, which it may never reach, as after an etcd restore; the reflector handles that.
 func isTransient(err error) bool {
 	if err == nil {
 		return false

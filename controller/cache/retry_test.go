@@ -17,8 +17,8 @@ import (
 	"stoic/test/faults/apimodel/server"
 )
 
-// TestOutageIsOverWhenItIsOver: lists that failed a few times, as while a conversion webhook is down, are repeated soon, and so
-// are the starts of watches.
+// TestOutageIsOverWhenItIsOver: lists that failed a few times, as while a conversion webhook is down, are repeated soon, and so are the
+// starts of watches.
 func TestOutageIsOverWhenItIsOver(t *testing.T) {
 	for _, listed := range []string{"widgets", "pods"} {
 		t.Run(listed, func(t *testing.T) {

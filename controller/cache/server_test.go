@@ -19,7 +19,7 @@ import (
 	"stoic/test/faults/apimodel/server"
 )
 
-// apiServer is the model of the API server, and what was asked of it.
+// apiServer is the model of the API server, and the requests that it received.
 type apiServer struct {
 	*server.Server
 	requests []server.Request // lists and watches
@@ -64,14 +64,14 @@ func newAPIServer(t *testing.T) *apiServer {
 	return s
 }
 
-// serve a resource. It is called with the lock.
+// serve makes the server serve a resource. The caller holds the lock.
 func (s *apiServer) serve(r schema.Resource, status bool) {
 	s.Serve(apimodel.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: !r.Cluster, Status: status})
 }
 
 func (s *apiServer) config() *rest.Config { return &rest.Config{Host: s.URL, QPS: -1} }
 
-// source of a cache that reads from this server, and the typed clients.
+// source returns the source of a cache that reads from this server, and the typed clients.
 func (s *apiServer) source(t *testing.T, namespace string) (Source, *lean.Clients) {
 	t.Helper()
 	config := s.config()
@@ -90,7 +90,7 @@ func (s *apiServer) locked(f func()) { s.Locked(f) }
 // put stores an object at a path under a new version.
 func (s *apiServer) put(path string, o map[string]any) { s.locked(func() { s.Store(path, o) }) }
 
-// asked returns the lists or the watches of a resource so far, without those that ask for the position of the store.
+// asked returns the lists or the watches of a resource so far, except those that read the position of the store.
 func (s *apiServer) asked(plural string, watches bool) (found []server.Request) {
 	s.locked(func() {
 		for _, r := range s.requests {
@@ -103,7 +103,7 @@ func (s *apiServer) asked(plural string, watches bool) (found []server.Request) 
 	return found
 }
 
-// positions returns the paths at which the position of the store was asked for.
+// positions returns the paths at which the position of the store was read.
 func (s *apiServer) positions() (found []string) {
 	s.locked(func() {
 		for _, r := range s.requests {
@@ -115,7 +115,7 @@ func (s *apiServer) positions() (found []string) {
 	return found
 }
 
-// ownedBy is an object that an owner controls.
+// ownedBy returns an object that an owner controls.
 func ownedBy(owner *schema.Head, has map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"labels": has, "ownerReferences": []any{map[string]any{
 		"apiVersion": owner.Resource.APIVersion(), "kind": owner.Resource.Kind, "name": owner.Meta.Name, "uid": string(owner.Meta.UID), "controller": true}}}}

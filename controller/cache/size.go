@@ -17,5 +17,5 @@ func (s *size) add(n int64) {
 	s.gauge.Add(float64(n))
 }
 
-// empty is called when another informer begins with nothing.
+// empty is called when another informer begins with no objects.
 func (s *size) empty() { s.gauge.Sub(float64(s.n.Swap(0))) }

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// TestSize: caches of two versions of a kind share a gauge; one that begins anew takes only its own part away.
+// TestSize: caches of two versions of a kind share a gauge; one that begins again subtracts only its own part.
 func TestSize(t *testing.T) {
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "x"})
 	one, other := size{gauge: gauge}, size{gauge: gauge}

@@ -9,8 +9,8 @@ import (
 	"stoic/schema"
 )
 
-// What an owned object controls is seen as the child of a child, in the cache and in a live read, within the namespace, and
-// it wakes the owner of that object.
+// TestChildrenOfChildren: what an owned object controls is seen as the child of a child, in the cache and in a live read, within the
+// namespace, and it wakes the owner of that object.
 func TestChildrenOfChildren(t *testing.T) {
 	s := newAPIServer(t)
 	s.serve(schema.Jobs(), true)
@@ -79,7 +79,7 @@ func withUID(o map[string]any, head *schema.Head) map[string]any {
 	return o
 }
 
-// A resource that is not watched is neither listed nor watched nor asked for, and keeps no reconcile waiting.
+// TestUnwatched: an unwatched resource is neither listed nor watched nor looked for in discovery, and no reconcile waits for it.
 func TestUnwatched(t *testing.T) {
 	s := newAPIServer(t)
 	d := newTestDependents(t, s, "", &watch.Owned{Resource: schema.Secrets(), Unwatched: true}, nil)

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// reportingWatch passes a watch on and reports errors in it. A reflector does not: it lists again, later each time that
-// this happens within two minutes, and up to a minute late.
+// reportingWatch passes a watch on and reports errors in it. A reflector does not report them: it lists again, with a delay that grows to
+// a minute if this repeats within two minutes.
 type reportingWatch struct {
 	from   watch.Interface
 	events chan watch.Event
@@ -46,15 +46,15 @@ func (l *reportingWatch) ResultChan() <-chan watch.Event { return l.events }
 // reminderInterval is how often a watch that stays interrupted is logged. The runbook of watch errors looks at half an hour.
 const reminderInterval = 10 * time.Minute
 
-// interruption is what the log says of one watch. It is asked on several goroutines.
+// interruption is what was logged about one watch. Several goroutines use it.
 type interruption struct {
 	mu     sync.Mutex
 	reason metav1.StatusReason
 	logged time.Time // zero if the watch is not interrupted
 }
 
-// isLogged says whether a failure belongs in the log: the first one, one for another reason, and each that comes reminderInterval after
-// the last that was logged. A watch is tried again every few seconds; nil says that it has succeeded.
+// isLogged reports whether to log a failure: the first one, one for another reason, and one that comes reminderInterval after the last
+// that was logged. A watch is retried every few seconds; nil means that it has succeeded.
 func (i *interruption) isLogged(err error, now time.Time) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestPendingSince: the time since which a change is pending is kept until it is written, or there is none any more, and
-// only of objects that this process has written.
+// TestPendingSince: the time since which a change is pending is kept until it is written or no longer pending, and only
+// for objects that this process has written.
 func TestPendingSince(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := NewStore(func() time.Time { return now })

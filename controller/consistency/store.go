@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Store remembers, by the UID of an object, the newest resourceVersions that our own writes returned: of the object
-// itself and of its children, by the index of their resource in the watch. All of it may be lost at any time: it
-// is only what the API server has said.
+// Store remembers, by the UID of an object, the newest resourceVersions that our own writes returned: of the object itself and of its
+// children, by the index of their resource in the watch. All of it may be lost at any time: it is only what the API server has reported.
 //
-//	cache at or above the required version    decide
+//	cache at or above the required version    decide; that version is no longer required
+//	cache without a version                   decide: the resource may be absent, or be listed again; the version stays required
 //	below, for less than Patience             wait for the event
 //	below, for longer                         read from the API server instead (a lost event, or an etcd restored to
 //	                                          an older revision: then the version would never be reached)
@@ -30,12 +30,12 @@ type entry struct {
 	// echo is the version that our own last write, or our own read, returned: a reconcile knows it already. It is not
 	// always the required one, which may be another writer's.
 	echo string
-	// tombstones are children that are gone, as the API server has said. There is no version to wait for: it reports none
-	// of what goes at once. A cache that still shows one of them is behind.
+	// tombstones are children that no longer exist, according to the API server. There is no version to wait for: an immediate deletion
+	// returns none. A cache that still shows one of them is behind.
 	tombstones map[types.UID]bool
-	// gone: the object itself is, as the API server has said by its answer to our own write.
+	// gone: the object itself no longer exists, according to the API server's answer to our own write.
 	gone bool
-	// behindSince is when the caches were first found to be below.
+	// behindSince is when the caches were first found to be behind.
 	behindSince time.Time
 	verified    bool
 	live        bool // what is decided was read from the API server: see IsLive
@@ -43,7 +43,7 @@ type entry struct {
 	had          int
 	writtenAt    time.Time
 	pendingSince time.Time
-	// waiting: a reconcile was put off, or must follow, and the next event of the object itself must queue it although it is our own.
+	// waiting: a reconcile was put off, or must follow; the next event of the object itself must queue it even if the event is our own.
 	waiting bool
 	// followed is when a reconcile was last made to follow a write of the whole object.
 	followed time.Time
@@ -69,7 +69,7 @@ func NewStore(now func() time.Time) *Store {
 	return &Store{objects: map[types.UID]*entry{}, now: now}
 }
 
-// of an object; the caller holds the lock.
+// of returns the entry of an object, and creates it if it is missing. The caller holds the lock.
 func (s *Store) of(uid types.UID) *entry {
 	e := s.objects[uid]
 	if e == nil {
@@ -89,9 +89,9 @@ func (e *entry) require(child int, version string) {
 // WroteObject notes the version that a write of the object itself returned; an empty version is ignored.
 func (s *Store) WroteObject(uid types.UID, version string) { s.wrote(uid, version, false) }
 
-// WroteWholeObject does so for a write by which the spec may have changed, too, as an admission webhook may do. The object is decided
-// on again when a cache shows it: the next event of the object queues it, even if that is of a later write of our own. That is so once in
-// Patience: a decision whose status is another one each time would otherwise follow itself forever.
+// WroteWholeObject does what WroteObject does for a write that may also have changed the spec, as an admission webhook can. The object is
+// decided on again when a cache shows the write: the next event of the object queues it, even if that event is of a later write of our
+// own. This happens once per Patience: otherwise a decision with a different status each time would follow itself forever.
 func (s *Store) WroteWholeObject(uid types.UID, version string) { s.wrote(uid, version, true) }
 
 func (s *Store) wrote(uid types.UID, version string, whole bool) {
@@ -107,8 +107,8 @@ func (s *Store) wrote(uid types.UID, version string, whole bool) {
 	}
 }
 
-// RequireChildVersion notes the version that a write of a child returned, or that the cache must have reached for another reason; an
-// empty version is ignored.
+// RequireChildVersion notes a version that a cache of children must have reached, such as one that a write of a child returned. An empty
+// version is ignored.
 func (s *Store) RequireChildVersion(uid types.UID, child int, version string) {
 	if version == "" {
 		return
@@ -118,9 +118,9 @@ func (s *Store) RequireChildVersion(uid types.UID, child int, version string) {
 	s.of(uid).require(child, version)
 }
 
-// RequireFollowed notes the version of an object that the cache of other children must have reached before that object is patched
-// (schema.Patch.Follows). Nothing of these children need have changed, so there may be no event that brings their cache so far: reconciles
-// wait for FollowedPatience only.
+// RequireFollowed notes the version of an object; the cache of other children must have reached it before that object is patched
+// (schema.Patch.Follows). If none of these children has changed, no event brings their cache that far, so reconciles wait for
+// FollowedPatience only.
 func (s *Store) RequireFollowed(uid types.UID, child int, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,8 +131,8 @@ func (s *Store) RequireFollowed(uid types.UID, child int, version string) {
 	}
 }
 
-// IsLive says whether what is decided now about an object was read from the API server: since ReadFromServer its caches have not been
-// found fresh.
+// IsLive reports whether what is decided now about an object was read from the API server: its caches have not been found fresh since
+// ReadFromServer.
 func (s *Store) IsLive(uid types.UID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,8 +140,8 @@ func (s *Store) IsLive(uid types.UID) bool {
 	return e != nil && e.live
 }
 
-// RequireObjectVersion makes reconciles wait for the version at which the API server has an object. Another writer made
-// it, so its event is no echo.
+// RequireObjectVersion makes reconciles wait for the version at which the API server has an object. Another client wrote it, so its event
+// is no echo.
 func (s *Store) RequireObjectVersion(uid types.UID, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,16 +161,15 @@ func (s *Store) RequireLiveRead(uid types.UID, version string, children []int) {
 	e.behindSince = s.now().Add(-Patience)
 }
 
-// ReadFromServer replaces what is known of an object by what was read from the API server: caches that show less are
-// behind. After an etcd was restored these versions are lower than those known before, and are reached.
+// ReadFromServer replaces what is known of an object by what was read from the API server: caches that show less are behind. After an
+// etcd restore these versions are lower than those known before, so that caches can reach them.
 func (s *Store) ReadFromServer(uid types.UID, version string, children []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.objects[uid] = &entry{object: version, echo: version, children: children, verified: true, live: true}
 }
 
-// Verified says whether this process has seen, once, that what its caches show of an object and its children is not
-// the past.
+// Verified reports whether this process has once confirmed that its caches do not show a past state of an object and its children.
 func (s *Store) Verified(uid types.UID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,17 +177,16 @@ func (s *Store) Verified(uid types.UID) bool {
 	return e != nil && e.verified
 }
 
-// SetVerified notes so.
+// SetVerified notes that an object is verified.
 func (s *Store) SetVerified(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of(uid).verified = true
 }
 
-// ChildrenMissing says whether fewer children are seen of an object than it has had. If that is because the object itself
-// is gone, they are garbage, and the cache does not know it yet, then whatever is created in their place is garbage,
-// too, and so on. It is asked of what a reconcile sees, not reported by events: a store shows that an object is gone
-// before its handlers run.
+// ChildrenMissing reports whether fewer children are seen of an object than it has had. The object itself may be gone without the cache
+// knowing it, so that its children are garbage. Then whatever is created in their place is garbage, too, and so on. It compares what a
+// reconcile sees and does not count events: a store shows that an object is gone before its handlers run.
 func (s *Store) ChildrenMissing(uid types.UID, seen int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +198,7 @@ func (s *Store) ChildrenMissing(uid types.UID, seen int) bool {
 	return seen < e.had
 }
 
-// SawChildren notes that an object was verified when it had so many children.
+// SawChildren notes how many children an object had when it was verified.
 func (s *Store) SawChildren(uid types.UID, children int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +214,7 @@ func (s *Store) CreatedChild(uid types.UID) {
 	s.of(uid).had++
 }
 
-// Tombstone notes that a child is gone.
+// Tombstone notes that a child no longer exists.
 func (s *Store) Tombstone(uid, child types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,17 +225,17 @@ func (s *Store) Tombstone(uid, child types.UID) {
 	e.tombstones[child] = true
 }
 
-// Gone notes that the object itself is gone: our own write took its last finalizer away while it was being deleted. The API
-// server answers such a write with the object as it was before, so there is no version to wait for. A cache that still
-// shows the object is behind.
+// Gone notes that the object itself no longer exists: our own write removed its last finalizer while it was being deleted. The API server
+// answers such a write with the object as it was before, so there is no version to wait for. A cache that still shows the object is
+// behind.
 func (s *Store) Gone(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of(uid).gone = true
 }
 
-// Written is when this process last wrote an object, and since when there is a change that its status does not report;
-// or zero.
+// Written returns when this process last wrote an object, and since when there is a change that its status does not report; or zero
+// times.
 func (s *Store) Written(uid types.UID) (at, pendingSince time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,9 +259,9 @@ func (s *Store) SetPending(uid types.UID, pending bool) {
 	}
 }
 
-// Check says whether a reconcile may decide on the caches, which stand at these versions. They are read under the lock, so
-// that an event which arrives in between is either seen here or sees that the reconcile waits. A nil child has no cache
-// that could be behind.
+// Check returns whether a reconcile may decide on the caches. The functions return the versions of the caches. They are called under the
+// lock, so that an event that arrives in between is either seen here or sees that the reconcile waits. A nil child has no cache that
+// could be behind.
 func (s *Store) Check(uid types.UID, object func() string, children []func() string) Freshness {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,27 +269,40 @@ func (s *Store) Check(uid types.UID, object func() string, children []func() str
 	if e == nil {
 		return Fresh
 	}
-	if e.gone || !Reached(object(), e.object) || e.childBehind(children) {
+	behind, left := e.childBehind(children)
+	if e.gone || behind || !Reached(object(), e.object) {
 		return e.wait(s.now())
 	}
-	e.children, e.waiting, e.live = nil, false, false
+	e.children, e.waiting, e.live = left, false, false
 	if len(e.tombstones) == 0 { // else the second half of the question is still to come
 		e.behindSince = time.Time{}
 	}
 	return Fresh
 }
 
-func (e *entry) childBehind(children []func() string) bool {
+// childBehind reports whether a cache of children is below the required version, and what is still required if none is. A cache without a
+// version is not waited for, as its resource may be absent. It may also be listing its objects again after its watch has expired, and the
+// list may be older than our own write: so its required version is kept.
+func (e *entry) childBehind(children []func() string) (behind bool, left []string) {
 	for i, required := range e.children {
-		if required != "" && i < len(children) && children[i] != nil && !Reached(children[i](), required) {
-			return true
+		if required == "" || i >= len(children) || children[i] == nil {
+			continue
+		}
+		switch at := children[i](); {
+		case at == "":
+			if left == nil {
+				left = make([]string, len(e.children))
+			}
+			left[i] = required
+		case !Reached(at, required):
+			return true, nil
 		}
 	}
-	return false
+	return false, left
 }
 
-// CheckChildren says whether a reconcile may decide on what the caches show of an object's children: none of them is
-// known to be gone. It is asked when Check has found the caches fresh.
+// CheckChildren returns whether a reconcile may decide on the children that the caches show: none of them is known to be gone. Call it
+// after Check has found the caches fresh.
 func (s *Store) CheckChildren(uid types.UID, children iter.Seq[types.UID]) Freshness {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -308,7 +319,7 @@ func (s *Store) CheckChildren(uid types.UID, children iter.Seq[types.UID]) Fresh
 	return Fresh
 }
 
-// wait for the caches, up to Patience.
+// wait returns Behind, or ReadLive after the caches have been behind for Patience.
 func (e *entry) wait(now time.Time) Freshness {
 	if e.behindSince.IsZero() {
 		e.behindSince = now
@@ -320,7 +331,7 @@ func (e *entry) wait(now time.Time) Freshness {
 	return Behind
 }
 
-// IsOwnEcho says whether an update of an object is the event of our own write, which calls for no reconcile.
+// IsOwnEcho reports whether an update of an object is the event of our own write, which needs no reconcile.
 func (s *Store) IsOwnEcho(uid types.UID, version string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -340,14 +351,14 @@ func (s *Store) Forget(uid types.UID) {
 	delete(s.objects, uid)
 }
 
-// ForgetAll drops what is known of some objects.
+// ForgetAll drops what is known of the objects that gone selects.
 func (s *Store) ForgetAll(gone func(types.UID) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.objects, func(uid types.UID, _ *entry) bool { return gone(uid) })
 }
 
-// Len is how many objects something is known of.
+// Len returns the number of objects of which something is known.
 func (s *Store) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

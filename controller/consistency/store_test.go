@@ -82,8 +82,8 @@ func TestPatienceEnds(t *testing.T) {
 	}
 }
 
-// TestGone: the write that takes the last finalizer away reports no version. A cache that still shows the object is behind, at
-// whatever version it stands, until its deletion is seen or the API server is read.
+// TestGone: the write that removes the last finalizer reports no version. A cache that still shows the object is behind, at whatever
+// version it is, until its deletion is seen or the API server is read.
 func TestGone(t *testing.T) {
 	for name, end := range map[string]func(*Store){
 		"the deletion is seen":      func(s *Store) { s.Forget("uid") },
@@ -112,7 +112,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// Our own status write comes back as an event. It calls for a reconcile only if one was put off until then.
+// TestIsOwnEcho: our own status write returns as an event. It needs a reconcile only if one was put off until then.
 func TestIsOwnEcho(t *testing.T) {
 	s := NewStore(time.Now)
 	if s.IsOwnEcho("uid", "10") {
@@ -193,7 +193,7 @@ func TestVersionsThatCannotBeComparedBoundNothing(t *testing.T) {
 	}
 }
 
-// A reconcile waits for children of each resource that it wrote; a resource without a cache is not waited for.
+// TestRequireChildVersion: a reconcile waits for children of each resource that it wrote; a resource without a cache is not waited for.
 func TestRequireChildVersion(t *testing.T) {
 	s := NewStore(time.Now)
 	at := ""
@@ -209,6 +209,19 @@ func TestRequireChildVersion(t *testing.T) {
 	if at = "20"; check() != Fresh {
 		t.Error("a cache that holds our own write is not trusted")
 	}
+	at = ""
+	if check() != Fresh {
+		t.Error("a cache that has no version now is waited for: its resource may be absent")
+	}
+	if at = "19"; s.Check("uid", func() string { return "" }, caches) != Behind {
+		t.Error("a cache whose new list is older than our own write is trusted")
+	}
+	if at = "20"; s.Check("uid", func() string { return "" }, caches) != Fresh {
+		t.Error("a cache whose new list holds our own write is not trusted")
+	}
+	if at = "19"; s.Check("uid", func() string { return "" }, caches) != Fresh {
+		t.Error("what a cache has reached is still required")
+	}
 	caches[2] = nil
 	if check() != Fresh {
 		t.Error("a resource that is not watched is waited for")
@@ -219,8 +232,8 @@ func TestRequireChildVersion(t *testing.T) {
 	}
 }
 
-// Another writer's version is waited for, and its event is not our echo: it queues the object also if no reconcile has been
-// put off in between.
+// TestAnotherWritersVersionIsNoEcho: another client's version is waited for, and its event is not our echo: it queues the object even if
+// no reconcile has been put off in between.
 func TestAnotherWritersVersionIsNoEcho(t *testing.T) {
 	s := NewStore(time.Now)
 	s.WroteObject("uid", "10")

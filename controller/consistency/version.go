@@ -2,7 +2,7 @@ package consistency
 
 import "k8s.io/apimachinery/pkg/util/resourceversion"
 
-// Newer is the later of two resourceVersions. Versions that cannot be compared bound nothing.
+// Newer returns the later of two resourceVersions, or a if they cannot be compared.
 func Newer(a, b string) string {
 	if a == "" {
 		return b
@@ -13,7 +13,8 @@ func Newer(a, b string) string {
 	return a
 }
 
-// Reached says whether a cache has seen a version. A cache that reports no version is trusted.
+// Reached reports whether a cache has seen a version. A cache whose version is unknown, or cannot be compared, is
+// trusted.
 func Reached(cache, required string) bool {
 	if required == "" || cache == "" {
 		return true

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// large is an object of 10 KB.
+// large returns an object of 10 KB.
 func large() string {
 	env := make([]string, 150)
 	for i := range env {
@@ -17,8 +17,8 @@ func large() string {
 	return gadget("v1", `,"spec":{"type":"Copy","size":3,"template":{"spec":{"containers":[{"name":"main","image":"registry.example.com/image:1","env":[`+strings.Join(env, ",")+`]}]}}}`)
 }
 
-// BenchmarkReview has all of a webhook but the network. The goal is 0.2 ms for an object of 10 KB, and 50 MB for 500 of them, of which
-// the request and the recorded answer of the benchmark itself take some 20.
+// BenchmarkReview covers all of a webhook except the network. The goal is 0.2 ms for an object of 10 KB, and 50 MB for 500 of them, of
+// which the request and the recorded answer of the benchmark itself take some 20.
 func BenchmarkReview(b *testing.B) {
 	object := large()
 	if len(object) < 9<<10 || len(object) > 11<<10 {

@@ -15,7 +15,7 @@ const (
 	resultRefused   = "refused"
 )
 
-// Outcomes of a webhook alone. Others are versions.Outcome.
+// Outcomes that only the webhook has. Others are versions.Outcome.
 const (
 	outcomeRefused = "refused" // an object that is not of these kinds
 	outcomeCut     = "cut"     // an object of a review of more levels than can be read
@@ -40,7 +40,7 @@ func newMetrics(registry prometheus.Registerer, prefix string) *metrics {
 	return m
 }
 
-// Expiry is a metric that says when the certificate of the webhook ends; 0 if that is not known.
+// Expiry returns a metric that says when the certificate of the webhook ends; 0 if that is not known.
 func Expiry(prefix string, end func() (time.Time, error)) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + "_conversion_certificate_not_after_timestamp_seconds",
 		Help: "When the certificate of the conversion webhook ends, in seconds since 1970. From then on no object can be read in another version than it is stored in."},

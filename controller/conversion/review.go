@@ -22,7 +22,7 @@ import (
 
 const reviewKind = "ConversionReview"
 
-// request is what is asked in a review.
+// request is what a review asks for.
 type request struct {
 	uid            types.UID
 	group, version string          // wanted
@@ -30,7 +30,7 @@ type request struct {
 	cut            bool            // it had more levels than can be read; what was below them is left out
 }
 
-// review is a ConversionReview whose objects are read one by one: so many values in one array would take sixty times the memory.
+// review is a ConversionReview whose objects are parsed one by one: so many values in one array would take sixty times the memory.
 type review struct {
 	metav1.TypeMeta `json:",inline"`
 	Request         *struct {
@@ -40,8 +40,9 @@ type review struct {
 	} `json:"request"`
 }
 
-// parse a review. What is not one is an error. An API server stores objects of as many levels as can be read; a review that has one in it
-// has more. It is read without what is too deep, so that objects beside that one can be read in the version that was asked for.
+// parse parses a review; anything else is an error. An API server stores objects of as many levels as can be read; a review that contains
+// such an object has more. It is then read without what is too deep, so that objects beside that one can be read in the requested
+// version.
 func parse(body []byte) (request, error) {
 	var asked review
 	cut := false
@@ -72,11 +73,11 @@ func parse(body []byte) (request, error) {
 	return r, nil
 }
 
-// mostSaid bounds what is repeated of what somebody has sent.
+// mostSaid bounds how much of a client's text is repeated.
 const mostSaid = 256
 
-// review converts the objects of a request. An object that is not of these kinds, or a version that they do not have, is an error:
-// an API server never asks for it.
+// review converts the objects of a request. An object that is not of these kinds, or a version that they do not have, is an error: an API
+// server never requests it.
 func (w *Webhook) review(ctx context.Context, r request) ([]byte, error) {
 	e := convert.LendEncoder()
 	defer e.GiveBack()
@@ -102,7 +103,7 @@ func (w *Webhook) review(ctx context.Context, r request) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// write one object in the wanted version. What it is decoded to is held only meanwhile.
+// write writes one object in the requested version. Its decoded form is held only meanwhile.
 func (w *Webhook) write(ctx context.Context, out *bytes.Buffer, e *convert.Encoder, r request, raw []byte) error {
 	size := int64(len(raw))
 	if size > mostObject {
@@ -120,7 +121,7 @@ func (w *Webhook) write(ctx context.Context, out *bytes.Buffer, e *convert.Encod
 	return nil
 }
 
-// object is one in the wanted version.
+// object returns an object in the requested version.
 func (w *Webhook) object(r request, raw []byte) (map[string]any, error) {
 	var object map[string]any
 	if err := utiljson.Unmarshal(raw, &object); err != nil || object == nil {
@@ -147,7 +148,7 @@ func (w *Webhook) object(r request, raw []byte) (map[string]any, error) {
 	return result.Object, nil
 }
 
-// tell the log of what was not converted as it should be. A panic is a defect, and says where.
+// tell logs what was not converted as it should be. A panic is a defect, so its stack is logged.
 func (w *Webhook) tell(kind, from, to string, object map[string]any, result versions.Result) {
 	if result.Outcome == versions.Converted {
 		return
@@ -159,7 +160,7 @@ func (w *Webhook) tell(kind, from, to string, object map[string]any, result vers
 	})
 }
 
-// failure is the answer to a review that cannot be answered otherwise.
+// failure returns the answer to a review that cannot be answered otherwise.
 func failure(uid types.UID, why error) []byte {
 	return schema.JSON(apiextensionsv1.ConversionReview{
 		TypeMeta: metav1.TypeMeta{Kind: reviewKind, APIVersion: apiextensionsv1.SchemeGroupVersion.String()},

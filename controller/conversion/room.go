@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// piece is how many bytes of a review are read before they have room, for each connection.
+// piece is how many bytes of a review are read before room is taken for them, for each connection.
 const piece = 16 << 10
 
-// errNoRoom: other reviews take all the memory that there is for them.
+// errNoRoom: other reviews take all the memory that reviews may take.
 var errNoRoom = errors.New("too many reviews at a time")
 
-// room bounds the memory that reviews take: together as many bytes as the largest review has, and one review beyond that. It is taken for
-// bytes that have arrived, not for those that are announced, so a client that sends nothing does not hold up others. Without the one
-// review beyond, reviews that are half read and hold all bytes would wait for each other. A review takes at most eight times its size in
-// memory: its text twice, its answer, and the smaller buffers that either was copied from as it grew.
+// room bounds the memory that reviews take: together as many bytes as the largest review may have, and one review beyond that. Room is
+// taken for bytes that have arrived, not for announced ones, so a client that sends nothing does not hold up others. Without the one
+// review beyond, half-read reviews that hold all bytes would wait for each other. A review takes at most eight times its size in memory:
+// its text twice, its answer, and the smaller buffers that either was copied from as it grew.
 type room struct {
 	bytes  *semaphore.Weighted
 	beyond *semaphore.Weighted // of one review
@@ -35,7 +35,7 @@ type place struct {
 	beyond bool
 }
 
-// take so many bytes more.
+// take takes so many more bytes.
 func (p *place) take(ctx context.Context, n int64) error {
 	switch {
 	case p.beyond:
@@ -56,7 +56,7 @@ func (p *place) giveBack() {
 	}
 }
 
-// read a body into its place, which has that length if it is not negative. The caller gives the place back, also if the body cannot be read.
+// read reads a body of that length (negative: unknown) into its place. The caller gives the place back, even if the body cannot be read.
 func (p *place) read(ctx context.Context, body io.Reader, length int64) (text []byte, err error) {
 	size := int64(piece)
 	if 0 <= length && length < size {

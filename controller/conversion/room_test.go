@@ -39,7 +39,7 @@ func TestRoomIsForObjectsToo(t *testing.T) {
 	}
 }
 
-// TestIdleClientsHoldNothing: any number of clients that say how much they will send, and send nothing, do not hold up others.
+// TestIdleClientsHoldNothing: any number of clients that announce a body, and send nothing, do not hold up others.
 func TestIdleClientsHoldNothing(t *testing.T) {
 	w, _, _ := webhook(t, 0)
 	server := httptest.NewServer(w)
@@ -61,9 +61,9 @@ func TestIdleClientsHoldNothing(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded: the worst that can be sent, by more clients than have room at a time. Each of them is answered.
+// TestMemoryIsBounded: the worst input, sent by more clients than have room at the same time. Each of them is answered.
 func TestMemoryIsBounded(t *testing.T) {
-	// Eight times the room of two reviews, and what is decoded 40 times: 420 MiB with the limit that is the default.
+	// Eight times the room of two reviews, and 40 times what is decoded: 420 MiB with the default limit.
 	const limit = 2 << 20
 	const most = 8*2*limit + 40*decoded
 	w, _, _ := webhook(t, limit)
@@ -115,7 +115,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// inUse is the memory of the heap that has objects in it, garbage among them, in bytes.
+// inUse returns how many bytes of the heap hold objects, garbage among them.
 func inUse() uint64 {
 	sample := []memory.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	memory.Read(sample)

@@ -21,13 +21,13 @@ import (
 const (
 	// Path is where API servers send reviews to.
 	Path = "/convert"
-	// DefaultLimit of one review, in bytes. API servers send one object at a time, and etcd holds none of more than 1.5 MiB; this
-	// leaves room for a list of objects in one request, as they once sent it, and as others may.
+	// DefaultLimit is the limit of one review, in bytes. API servers send one object at a time, and etcd holds none of more than 1.5 MiB.
+	// This leaves room for a list of objects in one request, as API servers once sent it, and as other clients may.
 	DefaultLimit = 16 << 20
 	// mostObject is the size of the largest object, in bytes: an API server takes no larger request.
 	mostObject = 3 << 20
-	// decoded is how many bytes of objects are decoded at a time, of all reviews. A byte of an object takes up to 40 of memory: {} is
-	// a map.
+	// decoded is how many bytes of objects are decoded at the same time, over all reviews. A byte of an object takes up to 40 bytes of
+	// memory: {} is a map.
 	decoded = 4 << 20
 	// waitFor is how long a review waits for room. API servers give up after 30 seconds.
 	waitFor = 10 * time.Second
@@ -36,7 +36,7 @@ const (
 // Options are all that New needs.
 type Options struct {
 	Kinds []versions.Kind
-	// Registry gets the metrics. Their names begin with the prefix.
+	// Registry gets the metrics. Their names begin with Prefix.
 	Registry prometheus.Registerer
 	Prefix   string
 	Log      *zap.Logger
@@ -50,14 +50,14 @@ type Options struct {
 //	not application/json                                415
 //	larger than the limit                               413
 //	no ConversionReview of apiextensions.k8s.io/v1      400
-//	one of too many that are answered at the time       503, after ten seconds
-//	a review of an object that is larger than any that  200, Failure, with a message
-//	an API server takes
+//	one of too many at the same time                    503, after ten seconds
+//	a review of an object that is larger than an API    200, Failure, with a message
+//	server accepts
 //	a review of an object or to a version that is       200, Failure, with a message
 //	not of these kinds
 //	any other review                                    200, Success
 //
-// It knows no user: what it is sent it sends back, and nothing else. Who may reach it is for the network to say.
+// It knows no users: it returns what it is sent, and nothing else. The network must restrict who may reach it.
 type Webhook struct {
 	kinds   map[[2]string]*versions.Converter // by group and kind
 	limit   int64
@@ -69,7 +69,7 @@ type Webhook struct {
 	seldom  rate.Sometimes // limits the log lines about objects, which anybody can make
 }
 
-// New checks the tables of the kinds.
+// New makes a Webhook. It fails if the table of a kind is wrong.
 func New(o Options) (*Webhook, error) {
 	w := &Webhook{kinds: map[[2]string]*versions.Converter{}, limit: cmp.Or(o.Limit, DefaultLimit), wait: waitFor, log: o.Log, seldom: rate.Sometimes{Interval: time.Minute}}
 	var wrong []error
@@ -92,7 +92,7 @@ func New(o Options) (*Webhook, error) {
 	return w, nil
 }
 
-// refusal is why a request gets no review back.
+// refusal is why a request is not answered with a review.
 type refusal struct {
 	code int
 	why  string
@@ -112,7 +112,7 @@ func (w *Webhook) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	_, _ = out.Write(answer) // the API server may have gone
 }
 
-// serve one request. The result is that of the metric.
+// serve answers one request. The result is the label of the metric.
 func (w *Webhook) serve(out http.ResponseWriter, r *http.Request) (answer []byte, result string, refused *refusal) {
 	refuse := func(code int, why string) ([]byte, string, *refusal) {
 		return nil, resultRefused, &refusal{code, why}

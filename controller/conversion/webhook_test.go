@@ -57,7 +57,7 @@ func post(w http.Handler, body io.Reader, contentType string) *httptest.Response
 	return out
 }
 
-// answerTo a review, read as an API server reads it: see versions.md.
+// answerTo returns the answer to a review, read as an API server reads it: see versions.md.
 func answerTo(t testing.TB, w http.Handler, review string) *apiextensionsv1.ConversionResponse {
 	t.Helper()
 	out := post(w, strings.NewReader(review), "application/json; charset=utf-8")
@@ -110,7 +110,7 @@ gadget_operator_conversion_objects_total{from="v1beta1",kind="Gadget",outcome="c
 	}
 }
 
-// TestNotOurs: what is asked for nowhere fails with a message, as the API defines it.
+// TestNotOurs: a kind or version that is not converted here fails with a message, as the API defines it.
 func TestNotOurs(t *testing.T) {
 	w, registry, _ := webhook(t, 0)
 	for want, review := range map[string]string{
@@ -148,7 +148,7 @@ func (s slow) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestRefused: no review.
+// TestRefused: requests that are not a review.
 func TestRefused(t *testing.T) {
 	w, _, _ := webhook(t, 1000)
 	long := reviewOf("u", "example.com/v1", gadget("v1", `,"spec":"`+strings.Repeat("x", 1000)+`"`))
@@ -201,7 +201,7 @@ func TestShorterThanSaid(t *testing.T) {
 	}
 }
 
-// TestTooManyAtATime: who comes when there is no room waits until there is, or leaves.
+// TestTooManyAtATime: a client that comes when there is no room waits until there is, or leaves.
 func TestTooManyAtATime(t *testing.T) {
 	w, _, _ := webhook(t, 1000)
 	full := place{room: &w.room}
@@ -226,8 +226,8 @@ func TestTooManyAtATime(t *testing.T) {
 	}
 }
 
-// TestDeepObject: an object of as many levels as an API server stores has more inside of a review than can be read. It is read without what is
-// too deep, and the others as they are, so that a list of all of them can be read; so is the answer.
+// TestDeepObject: an object of as many levels as an API server stores has more inside of a review than can be read. It is read without
+// what is too deep, and the others as they are, so that a list of all of them can be read; so is the answer.
 func TestDeepObject(t *testing.T) {
 	w, _, lines := webhook(t, 0)
 	for levels, want := range map[int]string{8_000: string(versions.Converted), 9_998: outcomeCut, 10_000: outcomeCut} {
@@ -248,7 +248,7 @@ func TestDeepObject(t *testing.T) {
 	}
 }
 
-// TestLogIsBounded: what is refused is not repeated at any length.
+// TestLogIsBounded: what is refused is repeated only up to a limit.
 func TestLogIsBounded(t *testing.T) {
 	w, _, lines := webhook(t, 0)
 	long := strings.Repeat("\u2028long", 100_000)

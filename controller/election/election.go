@@ -18,8 +18,8 @@ import (
 // Lease names the lease by which one of several processes is chosen to write.
 type Lease struct{ Namespace, Name string }
 
-// Timing is how a lease is kept. A leader renews it each Retry, and stops when it has failed to for Renew; others wait for
-// Duration. They look at it each Retry and up to 1.2 times as long besides, so that they do not look all at once.
+// Timing is how a lease is kept. A leader renews it each Retry, and stops if it could not renew it for Renew; others wait for Duration.
+// They look at it after Retry and up to 1.2 times as long again, so that they do not all look at the same time.
 type Timing struct{ Duration, Renew, Retry time.Duration }
 
 // DefaultTiming lets a standby take over within 3 s of a graceful stop, and within 17 s of the end of a leader that could
@@ -28,40 +28,38 @@ func DefaultTiming() Timing {
 	return Timing{Duration: 12 * time.Second, Renew: 8 * time.Second, Retry: time.Second}
 }
 
-// AfterRelease is how long a standby waits at most once the lease is released.
+// AfterRelease returns how long a standby waits at most once the lease is released.
 func (t Timing) AfterRelease() time.Duration {
 	return t.Retry + time.Duration(leaderelection.JitterFactor*float64(t.Retry))
 }
 
-// AfterKill is how long a standby waits at most once a leader has ended that could not release the lease. The standby counts
-// Duration from its own first look at the last renewal, as clocks differ: it may see that renewal one wait late, and the end
-// of the lease another wait late.
+// AfterKill returns how long a standby waits at most after a leader has ended that could not release the lease. The standby counts
+// Duration from when it first sees the last renewal, as clocks differ. It may see that renewal one wait late, and the end of the lease
+// another wait late.
 func (t Timing) AfterKill() time.Duration { return t.Duration + 2*t.AfterRelease() }
 
 // Election chooses one of several processes.
 type Election struct {
 	Config   *rest.Config
-	Lease    *Lease // nil: this process may write at once
+	Lease    *Lease // nil: this process may write immediately
 	Identity string
 	Timing   Timing
 	Log      *zap.Logger
 }
 
-// ErrLeaseLost ends the process, for another may be writing already; every write is conditional, so that a late one of
-// ours does no harm.
+// ErrLeaseLost ends the process, as another may be writing already. Every write is conditional, so that a late one of ours does no harm.
 var ErrLeaseLost = errors.New("the lease was lost")
 
-// Lead calls do once this process may write, and returns when do has returned. Without a lease that is at once. The
-// first context of do ends when no reconcile may begin any more; the second when not even one that has begun may be
-// finished.
+// Lead calls do once this process may write, which is immediately without a lease, and returns when do has returned. The first context of
+// do ends when no reconcile may begin any more, the second when not even a running one may finish.
 //
 //	what happens                leading  writing  the lease
 //	ctx ends (graceful stop)    ends     stays    is held until do has returned, then released: a successor starts
-//	                                              when our last write is out, and need not wait
+//	                                              when our last write is complete, and need not wait
 //	the lease is not renewed    ends     ends     expires by itself: no process starts before it has
 //
-// The lease is released here and not by client-go, which does so as soon as a renewal has failed, while the writes
-// are still under way, and reports the loss only afterwards.
+// The lease is released here and not by client-go: client-go releases it as soon as a renewal has failed, while the writes are still
+// under way, and reports the loss only afterwards.
 func (e *Election) Lead(ctx context.Context, do func(leading, writing context.Context) error) error {
 	writing, forbid := context.WithCancel(context.WithoutCancel(ctx))
 	defer forbid()
@@ -141,8 +139,8 @@ func (e *Election) elector(lock resourcelock.Interface) (*leaderelection.LeaderE
 	return elector, started, nil
 }
 
-// release empties the lease if it is ours. A renewal whose answer we did not wait for may come in between, so a
-// conflict is retried; if the release fails the lease expires by itself.
+// release clears the holder of the lease if that is us. A renewal whose answer we did not wait for may come in between, so a conflict is
+// retried. If the release fails the lease expires by itself.
 func (e *Election) release(lock resourcelock.Interface) {
 	ctx, cancel := context.WithTimeout(context.Background(), e.Timing.Renew/2)
 	defer cancel()

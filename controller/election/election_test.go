@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestDefaultTiming: at their worst, the waits of a standby leave half a second to take the lease and to act.
+// TestDefaultTiming: in the worst case, the waits of a standby leave half a second to take the lease and to act.
 func TestDefaultTiming(t *testing.T) {
 	timing := DefaultTiming()
 	if worst := timing.AfterRelease(); worst > 2500*time.Millisecond {
@@ -14,7 +14,7 @@ func TestDefaultTiming(t *testing.T) {
 	if worst := timing.AfterKill(); worst > 16500*time.Millisecond {
 		t.Errorf("a standby waits up to %v after a kill", worst)
 	}
-	// A leader stops while nobody else may have begun, and one answer that is lost does not depose it.
+	// A leader stops before another process may begin, and one lost answer does not depose it.
 	if timing.Renew >= timing.Duration || timing.Renew < 4*timing.Retry {
 		t.Errorf("%+v", timing)
 	}

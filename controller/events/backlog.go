@@ -12,46 +12,45 @@ import (
 	"stoic/schema"
 )
 
-// backlog is what the emitter has still to send, and what it has sent lately. It is not safe for use by several
-// goroutines at once.
+// backlog is what the emitter has still to send, and what it has sent recently. It is not safe for concurrent use.
 //
-//	events that wait           a further event that a reconcile asks for again    one that no reconcile asks for again
+//	events that wait           an event that a reconcile will emit again          one that no reconcile will emit again
 //	less than roomyBytes       waits                                              waits
 //	less than fullBytes        waits if its namespace has few, else is postponed  waits
-//	more                       is postponed                                       is refused, and counted
+//	more                       is postponed                                       is dropped, counted and logged
 //
-// So memory is bounded, a flood in one namespace takes no room from the others, and nothing is dropped that can be
-// asked for again: the reconcile is requeued for it.
+// So memory is bounded, a flood in one namespace takes no room from the others, and no event is dropped that can be emitted again: the
+// reconcile is requeued for it.
 type backlog struct {
 	waiting map[string]*pendingEvent
 	bytes   int
-	// roomy and full are the limits of bytes: roomyBytes and fullBytes but in tests.
+	// roomy and full are the limits of bytes: roomyBytes and fullBytes except in tests.
 	roomy, full int
-	// keyed holds, of the events that wait, the keys of those that may get other words.
+	// keyed holds the keys of those waiting events whose message may be replaced, by fingerprint.
 	keyed map[fingerprint]string
 	// crowd is how many events wait, by namespace.
 	crowd map[string]int
-	// recent and earlier remember the events of two periods, so that the API server is not sent again and again what it
-	// has just been sent. They bound themselves: a period is dropped as a whole.
+	// recent and earlier remember the events of two periods, so that the API server is not sent the same events repeatedly. Their size is
+	// bounded, as a period is dropped as a whole.
 	recent, earlier map[fingerprint]struct{}
 	rotated         time.Time
 }
 
-// pendingEvent waits. It is made into an object only when it is sent: that takes three times the room.
+// pendingEvent is an event that waits. Its object is made only when it is sent: that takes three times the memory.
 type pendingEvent struct {
 	schema.Event
 	about *subject
 	name  string
 }
 
-// subject is what events have to know of an object. All events of one reconcile share one.
+// subject is what events need of an object. All events of one reconcile share one.
 type subject struct {
 	resource        schema.Resource
 	namespace, name string
 	uid             types.UID
 }
 
-// space is the namespace of the event; those of cluster-scoped objects stand where kubectl looks for them.
+// space returns the namespace of the event. For cluster-scoped objects it is the one in which kubectl looks for events.
 func (s *subject) space() string {
 	if s.namespace == "" {
 		return metav1.NamespaceDefault
@@ -59,7 +58,7 @@ func (s *subject) space() string {
 	return s.namespace
 }
 
-// fingerprint of an event: the object, the sentence and the occasion.
+// fingerprint identifies an event by its object, message and occasion.
 type fingerprint [16]byte
 
 const (
@@ -67,10 +66,10 @@ const (
 	// too old. The deployment's memory limit is a gigabyte.
 	roomyBytes = 160 << 20
 	fullBytes  = 2 * roomyBytes
-	// fewWait is how many events of a namespace may wait although others have taken all the room.
+	// fewWait is how many events of a namespace may wait although other namespaces have taken all the room.
 	fewWait = 1000
-	// weight is what an event takes beside its own text, in bytes: in the maps, in the queue and in the memory of
-	// what was sent. TestBacklogMemory measures it.
+	// weight is what an event takes beside its own text, in bytes: in the maps, in the queue and in recent. TestBacklogMemory measures
+	// it.
 	weight       = 600
 	memoryPeriod = 30 * time.Minute
 	oldEvent     = time.Minute
@@ -80,7 +79,7 @@ func newBacklog(now time.Time) *backlog {
 	return &backlog{roomy: roomyBytes, full: fullBytes, waiting: map[string]*pendingEvent{}, keyed: map[fingerprint]string{}, crowd: map[string]int{}, recent: map[fingerprint]struct{}{}, rotated: now}
 }
 
-// rotate forgets what was sent long ago, but not what still waits: an API server may take no events for longer than that.
+// rotate forgets what was sent long ago, but not what still waits: an API server may accept no events for longer than that.
 func (b *backlog) rotate(now time.Time) {
 	if now.Sub(b.rotated) <= memoryPeriod {
 		return
@@ -91,17 +90,17 @@ func (b *backlog) rotate(now time.Time) {
 	}
 }
 
-// answerOf a backlog to one more event.
+// answerOf is the answer of a backlog to one more event.
 type answerOf int
 
 const (
 	queued    answerOf = iota // it waits under the key
 	known                     // it was sent or waits already
 	postponed                 // there is no room; the next reconcile shall ask again
-	refused                   // there is no room, and no reconcile will ask again
+	dropped                   // there is no room, and no reconcile will ask again
 )
 
-// add lets an event wait, if there is room and it is not known yet.
+// add queues an event, if there is room and it is not known yet.
 func (b *backlog) add(about *subject, event schema.Event, now time.Time) (key string, answer answerOf) {
 	id := printOf(about, event)
 	if b.knows(id) {
@@ -112,7 +111,7 @@ func (b *backlog) add(about *subject, event schema.Event, now time.Time) (key st
 	switch {
 	case b.bytes < b.roomy:
 	case b.bytes >= b.full && !derived:
-		return "", refused
+		return "", dropped
 	case derived && (b.bytes >= b.full || b.crowd[about.namespace] >= fewWait):
 		return "", postponed
 	}
@@ -131,7 +130,7 @@ func (b *backlog) add(about *subject, event schema.Event, now time.Time) (key st
 	return key, queued
 }
 
-// reword gives an event that waits the words that were planned last. It may be about to be sent: what is sent is not changed.
+// reword replaces the message of a waiting event by the one that was planned last. A sender may hold the old event, so it is not changed.
 func (b *backlog) reword(key string, event schema.Event) {
 	u := b.waiting[key]
 	if u == nil || u.Message == event.Message {
@@ -143,7 +142,7 @@ func (b *backlog) reword(key string, event schema.Event) {
 	b.bytes += other.bytes(key) - u.bytes(key)
 }
 
-// remove takes out an event that has been sent or will not be.
+// remove removes an event that has been sent or will not be sent.
 func (b *backlog) remove(key string) {
 	u := b.waiting[key]
 	if u == nil {
@@ -171,12 +170,12 @@ func (b *backlog) knows(id fingerprint) bool {
 	return ok
 }
 
-// lane is the order in which the events of a namespace are sent. The lanes take turns, so that none waits for
-// another, and within one the objects do, so that each author reads a first sentence before any reads the last.
+// lane returns the lane of an event. The lanes of a namespace take turns, so that none waits for another. Within a lane the objects take
+// turns, so that each user reads a first event before any reads the last.
 //
 //	lifecycle  what happens to objects: never behind ten thousand rejections in the same namespace
 //	spec       what is wrong with specs
-//	past       what happened a while ago: after a restart all of it is asked for again, and most has been sent
+//	past       what happened a while ago: after a restart all of it is emitted again, and most has been sent
 func lane(event schema.Event, now time.Time) string {
 	if now.Sub(event.Since) > oldEvent {
 		return "past"
@@ -196,7 +195,7 @@ func printOf(about *subject, event schema.Event) fingerprint {
 	return fingerprint(sum[:16])
 }
 
-// eventName makes a fingerprint into a name of which kubectl users see what it is about.
+// eventName makes a name from a fingerprint that shows kubectl users which object the event is about.
 func eventName(about *subject, id fingerprint) string {
 	object := about.name
 	if len(object) > eventNameRoom {

@@ -1,4 +1,4 @@
-// Package events answers one question: HAS THE AUTHOR OF AN OBJECT BEEN TOLD?
+// Package events answers one question: HAS THE USER BEEN INFORMED?
 //
-// The Emitter sends Kubernetes events at a bounded rate, loses none that can be asked for again, and sends none twice.
+// The Emitter sends Kubernetes events at a bounded rate, loses none that can be emitted again, and sends none twice.
 package events

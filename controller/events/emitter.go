@@ -21,19 +21,18 @@ import (
 	"stoic/schema"
 )
 
-// Emitter sends events to the authors of objects, at a bounded rate and without losing any. client-go's recorders drop
-// events under load, count different sentences as one, or open a connection for each.
+// Emitter sends events about objects, at a bounded rate and without losing any. client-go's recorders drop events under load, count
+// different messages as one, or open a connection for each.
 //
 //   - The name of an event is made from its text and its object. To emit it twice is to create one object twice: the
-//     API server answers that it exists, and that is success. So plans may ask for it again and again, also after a
-//     crash.
+//     API server answers that it exists, and that is success. So plans may emit it repeatedly, also after a crash.
 //   - An event that waits is kept, not dropped, up to a limit that memory sets; then the reconcile is requeued for it
 //     (backlog).
-//   - An event is sent within sendFor of what it reports, or not at all: API servers would be about to drop it by now
-//     had it been sent at once, and it might be a second one if another process did send it at once.
+//   - An event is sent within sendFor of what it reports, or not at all. Had it been sent immediately, API servers would
+//     be about to drop it by now. If another process has sent it, a late one might be a duplicate.
 //   - The emitter has a client and a rate of its own: events never delay a pod.
 //
-// docs/decisions/0005 has the sums.
+// docs/decisions/0005 has the calculation.
 type Emitter struct {
 	client   rest.Interface
 	reporter string // what kubectl shows as From
@@ -45,25 +44,26 @@ type Emitter struct {
 	queue    workqueue.TypedDelayingInterface[string] // of keys of the backlog
 	failures workqueue.TypedRateLimiter[string]
 
-	mu sync.Mutex
+	mu sync.Mutex // of all below
 	*backlog
+	drops drops
 }
 
 const (
 	eventWorkers = 8
 	refusedTries = 10 // of an event that the API server refuses: a permission or quota may be missing, or a webhook fails
-	// sendFor is less than the hour for which API servers keep events, by as much as clocks may disagree, and more
-	// than plans ask for one: what is asked for last has still ten minutes.
+	// sendFor is less than the hour for which API servers keep events, by as much as clocks may disagree. It is longer than plans repeat
+	// an event: the last repetition still has ten minutes.
 	sendFor = 55 * time.Minute
-	// RequeueForEvents is when a reconcile is requeued for the events that found no room. At the usual rate there is
-	// room for three thousand more by then.
+	// RequeueForEvents is when a reconcile is requeued for events that found no room. At the usual rate there is room for three thousand
+	// more by then.
 	RequeueForEvents = time.Minute
 	messageLimit     = 1024
 	eventNameRoom    = 200 // of the object's name in an event's name
 	identityRoom     = 128 // of the reporter's name: the API server refuses an event with a longer one
 )
 
-// Options of an emitter; all but Count are required.
+// Options are those of an Emitter; all but Count are required.
 type Options struct {
 	Reporter string  // the operator's name, which kubectl shows as From
 	Identity string  // of this process: the pod's name
@@ -76,7 +76,7 @@ type Options struct {
 	Count func(*schema.Head, schema.Count)
 }
 
-// NewEmitter connects nothing.
+// NewEmitter makes an Emitter and connects to nothing.
 func NewEmitter(config *rest.Config, o Options) (*Emitter, error) {
 	c := rest.CopyConfig(config)
 	c.QPS, c.Burst, c.RateLimiter = o.QPS, max(1, int(2*o.QPS)), nil
@@ -93,8 +93,8 @@ func NewEmitter(config *rest.Config, o Options) (*Emitter, error) {
 	}, nil
 }
 
-// Emit queues events about an object. It never blocks and never fails; it answers false if there is no room now for an
-// event that the next reconcile will ask for again, so that there must be one.
+// Emit queues events about an object. It never blocks and never fails. It returns false if there is no room now for an event that the
+// next reconcile will emit again: the caller must then requeue.
 func (e *Emitter) Emit(head *schema.Head, events []schema.Event) (all bool) {
 	if len(events) == 0 {
 		return true
@@ -113,23 +113,39 @@ func (e *Emitter) Emit(head *schema.Head, events []schema.Event) (all bool) {
 		case postponed:
 			all = false
 			e.metrics.Events.WithLabelValues("postponed").Inc()
-		case refused:
-			e.metrics.Events.WithLabelValues("refused").Inc()
+		case dropped:
+			e.metrics.Events.WithLabelValues("dropped").Inc()
+			e.drops.note(e.log, now)
 		}
 	}
 	e.metrics.EventBacklog.Set(float64(len(e.waiting)))
 	return all
 }
 
-// head is as much of the object as is known here.
+// drops logs dropped events, once a minute at most.
+type drops struct {
+	since  int // the last line
+	logged time.Time
+}
+
+func (d *drops) note(log *zap.Logger, now time.Time) {
+	d.since++
+	if now.Sub(d.logged) < time.Minute {
+		return
+	}
+	log.Warn("events are dropped: too many wait, and no reconcile emits these again", zap.Int("dropped", d.since))
+	d.since, d.logged = 0, now
+}
+
+// head returns as much of the object as is known here.
 func (s *subject) head() *schema.Head {
 	head := &schema.Head{Resource: s.resource}
 	head.Meta.Namespace, head.Meta.Name, head.Meta.UID = s.namespace, s.name, s.uid
 	return head
 }
 
-// object is what is sent to the API server. Its times are those of what it reports: the same event, emitted by the
-// next process, is the same object.
+// object returns what is sent to the API server. Its times are those of what it reports: the same event, emitted by the next process, is
+// the same object.
 func (e *Emitter) object(u *pendingEvent) *corev1.Event {
 	return &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{Name: u.name, Namespace: u.about.space()},
@@ -193,12 +209,12 @@ func (e *Emitter) send(ctx context.Context, key string) {
 	e.metrics.EventBacklog.Set(float64(len(e.waiting)))
 }
 
-// post sends an event and answers the result as the metric names it; "" is to be retried.
+// post sends an event and returns the result as the metric names it; "" means that it is to be retried.
 func (e *Emitter) post(ctx context.Context, u *pendingEvent, tries int) (result string, err error) {
 	if age := e.now().Sub(u.Since); age > sendFor {
 		return "late", fmt.Errorf("it reports what happened %s ago", age.Round(time.Second))
 	}
-	// Nothing is read of the answer but whether it worked, so as little as possible is asked for.
+	// Only whether it worked is read from the answer, so the smallest answer is requested.
 	err = e.client.Post().Namespace(u.about.space()).Resource("events").SetHeader("Accept", lean.Accept).Body(e.object(u)).Do(ctx).Error()
 	switch {
 	case err == nil:
@@ -211,8 +227,8 @@ func (e *Emitter) post(ctx context.Context, u *pendingEvent, tries int) (result 
 	return "", err
 }
 
-// isFinal: the request will not succeed, or has been refused often enough. One that only fails is retried until it is too
-// old.
+// isFinal reports whether the request will not succeed, or has been refused often enough. A request that only fails is retried until the
+// event is too old.
 func isFinal(err error, tries int) bool {
 	return lean.NamespaceGone(err) ||
 		(apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && tries >= refusedTries

@@ -37,7 +37,7 @@ type eventServer struct {
 
 const cutOff = -1
 
-// newEventServer takes every event unless fail returns an HTTP code, or cutOff to take it and answer nothing.
+// newEventServer accepts every event unless fail returns an HTTP code, or cutOff to accept it and answer nothing.
 func newEventServer(t *testing.T, fail func(post int) int) *eventServer {
 	t.Helper()
 	s := &eventServer{Server: server.New(t, apimodel.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true})}
@@ -59,7 +59,7 @@ func newEventServer(t *testing.T, fail func(post int) int) *eventServer {
 	return s
 }
 
-// events are those that were taken, by name.
+// events returns the events that were accepted, by name.
 func (s *eventServer) events() map[string]corev1.Event {
 	found := map[string]corev1.Event{}
 	s.Locked(func() {
@@ -166,7 +166,8 @@ func TestEmitterForgetsInTime(t *testing.T) {
 	}
 }
 
-// What is refused is given up after some tries, for a webhook may err; what fails is tried until it is too old.
+// TestIsFinal: a refused request is given up after some tries, as a webhook may be wrong; one that fails is retried
+// until the event is too old.
 func TestIsFinal(t *testing.T) {
 	down, no := apierrors.NewInternalError(errors.New("down")), apierrors.NewForbidden(corev1.Resource("events"), "a", nil)
 	wrong := apierrors.NewInvalid(runtimeschema.GroupKind{Kind: "Event"}, "a", nil)
@@ -185,7 +186,8 @@ func TestIsFinal(t *testing.T) {
 	}
 }
 
-// An event that another process may have told an hour ago would now be a second one: the first is forgotten.
+// TestEmitterTellsNothingTooLate: an event that another process may have sent an hour ago could now be a duplicate, as
+// the API server may have dropped the first.
 func TestEmitterTellsNothingTooLate(t *testing.T) {
 	s := newEventServer(t, nil)
 	now := time.Now().Truncate(time.Second) // as an event has it

@@ -13,13 +13,13 @@ import (
 	"stoic/schema"
 )
 
-// waitingPods is an event about so many pods that wait, for one reason.
+// waitingPods returns an event about so many pods that wait, for one reason.
 func waitingPods(n int) schema.Event {
 	return schema.Event{Type: "Warning", Reason: "PodUnschedulable", Message: fmt.Sprintf("%d pods wait", n), Key: "pods", Occasion: "start",
 		Since: time.Now(), Count: &schema.Count{Counter: "pods", Reason: "PodUnschedulable"}}
 }
 
-// messages that the server has, in order.
+// messages returns the messages that the server has, in order.
 func (s *eventServer) messages() (all []string) {
 	for _, event := range s.events() {
 		all = append(all, event.Message)
@@ -44,8 +44,8 @@ func counting(e *Emitter) (counts func() []string) {
 	}
 }
 
-// TestOneEventOfAKey: of one key one event is sent, in the words that were planned last, whatever comes after it and whichever
-// process sends it; and it is counted once.
+// TestOneEventOfAKey: of one key one event is sent, with the message that was planned last, whatever follows it and whichever process
+// sends it; and it is counted once.
 func TestOneEventOfAKey(t *testing.T) {
 	s := newEventServer(t, nil)
 	first, second := newTestEmitter(t, s, time.Now), newTestEmitter(t, s, time.Now)
@@ -95,7 +95,7 @@ func TestCountedAlthoughTheAnswerWasLost(t *testing.T) {
 	}
 }
 
-// TestRewordingIsAccountedFor: what waits is as much as the backlog says, whichever words it got.
+// TestRewordingIsAccountedFor: the bytes of the backlog are right after the messages of waiting events were replaced.
 func TestRewordingIsAccountedFor(t *testing.T) {
 	e := idleEmitter(t)
 	for n := range 5 {

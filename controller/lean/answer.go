@@ -11,15 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Accept asks for the metadata of an object in place of all of it, as protobuf or, where that is not known, as JSON.
+// Accept requests the metadata of an object in place of all of it, as protobuf or, if the server does not know that, as JSON.
 const Accept = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
 	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
 // magic is what API servers put before protobuf.
 var magic = []byte("k8s\x00")
 
-// Answer reads the metadata from what an API server answered to a request for a single object. Of a Status it answers empty
-// metadata, of what is neither protobuf nor JSON an error.
+// Answer reads the metadata from what an API server answered to a request for a single object. It returns empty metadata for a Status,
+// and an error for what is neither protobuf nor JSON.
 func Answer(body []byte) (*metav1.ObjectMeta, error) {
 	if bytes.HasPrefix(body, magic) {
 		return answerProtobuf(body)
@@ -49,7 +49,7 @@ func answerProtobuf(body []byte) (*metav1.ObjectMeta, error) {
 	return &o.ObjectMeta, o.Unmarshal(raw)
 }
 
-// unwrap takes a runtime.Unknown apart, in which API servers wrap objects. raw lies in body.
+// unwrap splits a runtime.Unknown, in which API servers wrap objects. raw is a part of body.
 func unwrap(body []byte) (kind string, raw []byte, err error) {
 	body, found := bytes.CutPrefix(body, magic)
 	if !found {
@@ -74,8 +74,8 @@ func unwrap(body []byte) (kind string, raw []byte, err error) {
 
 const statusKind = "Status"
 
-// NamespaceGone says whether an error is the answer that a namespace is being deleted, or is not there: a creation in it is
-// answered with a 404 that names the namespace. Any other 404 to a creation is a webhook's, or means that the resource went.
+// NamespaceGone reports whether an error says that a namespace is being deleted, or does not exist: a creation in it is answered with a
+// 404 that names the namespace. Any other 404 to a creation is a webhook's, or the resource is no longer served.
 func NamespaceGone(err error) bool {
 	var status apierrors.APIStatus
 	if apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces" {

@@ -23,10 +23,10 @@ type Client struct {
 	namespace string
 }
 
-// Clients are those of pods and of services, in all namespaces.
+// Clients are the clients of pods and of services, in all namespaces.
 type Clients struct{ pods, services *Client }
 
-// Of is the client of pods or of services; nil for all other resources.
+// Of returns the client of pods or of services; nil for all other resources.
 func (c *Clients) Of(r schema.Resource) *Client {
 	switch r {
 	case schema.Pods():
@@ -58,7 +58,7 @@ func NewClients(config *rest.Config, names []string) (*Clients, error) {
 	return &Clients{&inPods, &inServices}, nil
 }
 
-// newScheme takes pods and services for Objects.
+// newScheme decodes pods and services as Objects.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	version := corev1.SchemeGroupVersion
@@ -70,14 +70,14 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// In is the same for one namespace; "" is all.
+// In returns the same client for one namespace; "" is all.
 func (c *Client) In(namespace string) *Client {
 	in := *c
 	in.namespace = namespace
 	return &in
 }
 
-// List asks for a list, or a page of it.
+// List requests a list, or a page of it.
 func (c *Client) List(ctx context.Context, o metav1.ListOptions) (*List, error) {
 	found := &List{}
 	err := c.ask(o).Do(ctx).Into(found)
@@ -87,7 +87,7 @@ func (c *Client) List(ctx context.Context, o metav1.ListOptions) (*List, error) 
 	return found, nil
 }
 
-// Watch begins a watch. What it brings are Objects.
+// Watch begins a watch. Its events hold Objects.
 func (c *Client) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	o.Watch = true
 	return c.ask(o).Watch(ctx)

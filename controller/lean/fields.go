@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// field of a protobuf message; bytes are of a text, of bytes or of a message, varint is of a number.
+// field is one field of a protobuf message: bytes has a text, bytes or a message, varint has a number.
 type field struct {
 	number protowire.Number
 	bytes  []byte
@@ -81,7 +81,7 @@ func metadata(m *metav1.ObjectMeta, f field, names []string) (err error) {
 	return err
 }
 
-// entry reads one of a map, if it is one that is kept.
+// entry reads one entry of a map, if it is kept.
 func entry(known map[string]string, message []byte, names []string) (map[string]string, error) {
 	var name, value []byte
 	err := eachField(message, func(f field) error {
@@ -103,7 +103,7 @@ func entry(known map[string]string, message []byte, names []string) (map[string]
 	return known, err
 }
 
-// read a field of a PodStatus.
+// read reads a field of a PodStatus.
 func (s *Status) read(f field) (err error) {
 	switch f.number {
 	case 1:
@@ -122,7 +122,7 @@ func (s *Status) read(f field) (err error) {
 	return err
 }
 
-// phase makes no new text of one that is known.
+// phase returns a known phase without allocating a string.
 func phase(text []byte) corev1.PodPhase {
 	for _, known := range [...]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodUnknown} {
 		if string(text) == string(known) {
@@ -132,7 +132,8 @@ func phase(text []byte) corev1.PodPhase {
 	return corev1.PodPhase(text)
 }
 
-// condition reads one of a pod, if it says that the pod cannot run. All others, which every pod has, make no new texts.
+// condition reads a condition of a pod, if it says that the pod is ready or cannot run. All others, which every pod
+// has, allocate nothing.
 func condition(known []Condition, message []byte) ([]Condition, error) {
 	var kind, status, reason, text []byte
 	err := eachField(message, func(f field) error {
@@ -154,12 +155,12 @@ func condition(known []Condition, message []byte) ([]Condition, error) {
 	return append(known, Condition{Type: corev1.PodConditionType(kind), Status: corev1.ConditionStatus(status), Reason: string(reason), Message: string(text)}), nil
 }
 
-// isReady: the pod is ready. There is no condition of it otherwise.
+// isReady reports whether a condition says that the pod is ready. A Ready condition that is not true is not kept.
 func isReady(kind, status string) bool {
 	return kind == string(corev1.PodReady) && status == string(corev1.ConditionTrue)
 }
 
-// isTrouble: the scheduler has no node for the pod, or the pod is about to be ended by something that is not its author.
+// isTrouble reports whether the scheduler has no node for the pod, or something other than its user is about to end it.
 func isTrouble(kind, status string) bool {
 	return kind == string(corev1.PodScheduled) && status == string(corev1.ConditionFalse) ||
 		kind == string(corev1.DisruptionTarget) && status == string(corev1.ConditionTrue)
@@ -171,7 +172,7 @@ func container(known []Container, message []byte) ([]Container, error) {
 	return append(known, c), err
 }
 
-// read a field of a ContainerStatus.
+// read reads a field of a ContainerStatus.
 func (c *Container) read(f field) error {
 	switch f.number {
 	case 1:
@@ -184,7 +185,7 @@ func (c *Container) read(f field) error {
 	return nil
 }
 
-// read a field of a ContainerState.
+// read reads a field of a ContainerState.
 func (s *State) read(f field) error {
 	switch f.number {
 	case 1:
@@ -199,7 +200,7 @@ func (s *State) read(f field) error {
 	return nil
 }
 
-// read a field of a ContainerStateWaiting.
+// read reads a field of a ContainerStateWaiting.
 func (w *Waiting) read(f field) error {
 	switch f.number {
 	case 1:
@@ -210,7 +211,7 @@ func (w *Waiting) read(f field) error {
 	return nil
 }
 
-// read a field of a ContainerStateTerminated.
+// read reads a field of a ContainerStateTerminated.
 func (t *Terminated) read(f field) error {
 	if f.number == 1 {
 		t.ExitCode = int32(f.varint)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// withoutManagedFields puts null where an object says who has set which of its fields. That is half of what a job is
-// written as, and no one here asks for it: it is not worth becoming maps for. Anything but an object that is written as API
-// servers write it is answered as it is. data is JSON, and is not changed.
+// withoutManagedFields replaces metadata.managedFields by null. They are half of the JSON of a job, and no one here uses them, so they
+// are not worth decoding. Anything but an object that is written as API servers write it is returned as it is. data is JSON, and is not
+// changed.
 func withoutManagedFields(data []byte) []byte {
 	at, end := member(data, "metadata")
 	from, to := member(data[at:end], "managedFields")
@@ -18,8 +18,8 @@ func withoutManagedFields(data []byte) []byte {
 	return slices.Concat(data[:at+from], []byte("null"), data[at+to:])
 }
 
-// member is where the value of an object's first member of that name begins and ends in JSON without spaces; twice the
-// same if there is none.
+// member returns where the value of an object's first member of that name begins and ends, in JSON without spaces; both are equal if
+// there is none.
 func member(object []byte, name string) (from, to int) {
 	for at := 1; at < len(object) && object[at] == '"'; at = to + 1 {
 		colon := at + valueEnd(object[at:])
@@ -35,7 +35,7 @@ func member(object []byte, name string) (from, to int) {
 	return 0, 0
 }
 
-// Elements of an array, as they are written, maybe with spaces after them. The array is JSON without spaces before it.
+// Elements yields the elements of an array as they are written, maybe with spaces after them. The array is JSON without spaces before it.
 func Elements(array []byte) iter.Seq[[]byte] {
 	const spaces = " \t\r\n"
 	return func(yield func([]byte) bool) {
@@ -50,7 +50,7 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// valueEnd is where the value ends with which JSON begins; 0 if it begins with none or is cut off.
+// valueEnd returns where the value at the start of data ends; 0 if there is none or it is cut off.
 func valueEnd(data []byte) int {
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -81,8 +81,8 @@ func valueEnd(data []byte) int {
 	return 0
 }
 
-// textEnd is where the text ends whose quotation mark data begins with; 0 if it is cut off. A quotation mark after an odd number of
-// backslashes is part of it.
+// textEnd returns where the string ends whose quotation mark data begins with; 0 if it is cut off. A quotation mark after an odd number
+// of backslashes is part of it.
 func textEnd(data []byte) int {
 	for i := 1; ; i++ {
 		next := bytes.IndexByte(data[i:], '"')

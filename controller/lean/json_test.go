@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestManagedFieldsAreNotRead: where API servers write them, and nowhere else.
+// TestManagedFieldsAreNotRead: they are left out where API servers write them, and nowhere else.
 func TestManagedFieldsAreNotRead(t *testing.T) {
 	for _, c := range []struct{ name, data, want string }{
 		{"usual", `{"apiVersion":"v","kind":"K","metadata":{"generation":1,"managedFields":[{"a":"]}"},{"b":{}}],"name":"n"},"spec":{}}`,
@@ -42,7 +42,7 @@ func TestManagedFieldsAreNotRead(t *testing.T) {
 	}
 }
 
-// TestWithoutManagedFieldsOfAnything: whatever is in an object, what comes out is JSON, and nothing else of it is another.
+// TestWithoutManagedFieldsOfAnything: whatever is in an object, the result is JSON, and nothing else of it has changed.
 func TestWithoutManagedFieldsOfAnything(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"managedFields", "metadata", `{"`, `":`, `\`}))
 	tree := rapid.MapOf(text, rapid.MapOf(text, rapid.OneOf(text.AsAny(), rapid.MapOf(text, rapid.Int32()).AsAny(), rapid.SliceOf(rapid.Float64()).AsAny())))
@@ -68,7 +68,7 @@ func TestWithoutManagedFieldsOfAnything(t *testing.T) {
 	})
 }
 
-// TestElements: as many as a decoder finds, and the same, however they are written.
+// TestElements: the elements are as many as a decoder finds, and the same, however they are written.
 func TestElements(t *testing.T) {
 	for _, text := range []string{`[]`, `[ ]`, "[1]", "[1 , 2\n]", `["],[\"", {"a":[1,2]},[[]] ,null]`, "[\n\t{} ,\r[ ] ]", ``, `[true,false,-1.5e3]`} {
 		var want []any

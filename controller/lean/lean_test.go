@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawnPod has, of all that is read, anything, and some of what is stepped over.
+// drawnPod returns a pod with any values in all fields that are read, and in some that are skipped.
 func drawnPod(t *rapid.T) *corev1.Pod {
 	text := rapid.StringN(0, 20, 40)
 	labels := rapid.MapOf(rapid.SampledFrom([]string{"training.kubeflow.org/operator-name", "training.kubeflow.org/replica-type", "training.kubeflow.org/job-name", "training.kubeflow.org/restart-count",
@@ -66,7 +66,7 @@ func someNames() []string {
 	return []string{"training.kubeflow.org/replica-type", "training.kubeflow.org/restart-count"}
 }
 
-// wanted is what is to be read of a pod, in terms of the pod; of labels and annotations those names, or all (nil).
+// wanted returns what is to be read of a pod: of labels and annotations those names, or all (nil).
 func wanted(p *corev1.Pod, names []string) *Object {
 	keep := func(all map[string]string) (some map[string]string) {
 		for name, value := range all {
@@ -118,8 +118,7 @@ func encode(t rapid.TB, o runtime.Object) []byte {
 	return data
 }
 
-// TestReadsWhatIsThere: of any pod the same is read as if all of it had been decoded by the library; as protobuf by itself,
-// in a list, and as an answer.
+// TestReadsWhatIsThere: any pod is read as if the library had decoded all of it: as protobuf by itself, in a list, and as an answer.
 func TestReadsWhatIsThere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pod := drawnPod(t)
@@ -159,7 +158,7 @@ func TestReadsWhatIsThere(t *testing.T) {
 	})
 }
 
-// TestReadsJSON: where no protobuf is to be had, JSON means the same.
+// TestReadsJSON: if there is no protobuf, JSON means the same.
 func TestReadsJSON(t *testing.T) {
 	text := `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"n","uid":"u","resourceVersion":"5","deletionTimestamp":"2026-01-01T00:00:00Z",
 		"labels":{"training.kubeflow.org/replica-type":"worker"},"ownerReferences":[{"uid":"o","controller":true}]},
@@ -201,9 +200,9 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal: whatever comes is read or refused. What the library reads too means the same to both; and of what the library
-// has read, and wrote again, nothing is refused. (As it came it may be: the library steps over groups that end as others, and
-// over numbers that are too long, which no API server sends.)
+// FuzzUnmarshal: any input is read or refused. Input that the library also reads means the same to both, and nothing that the library has
+// read and written again is refused. (The original may be: the library skips groups with the wrong end, and numbers that are too long,
+// which no API server sends.)
 func FuzzUnmarshal(f *testing.F) {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"training.kubeflow.org/replica-type": "worker"}, OwnerReferences: []metav1.OwnerReference{{UID: "u"}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, Reason: "Evicted", Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable"}}, ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: -1}}}}}}

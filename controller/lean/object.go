@@ -73,13 +73,13 @@ type List struct {
 
 var _, _ runtime.Object = (*Object)(nil), (*List)(nil)
 
-// DeepCopyObject gives a copy that shares what no one writes to.
+// DeepCopyObject returns a copy that shares what no one writes to.
 func (o *Object) DeepCopyObject() runtime.Object {
 	c := *o
 	return &c
 }
 
-// DeepCopyObject gives a copy that shares what no one writes to.
+// DeepCopyObject returns a copy that shares what no one writes to.
 func (l *List) DeepCopyObject() runtime.Object {
 	c := *l
 	return &c
@@ -91,13 +91,13 @@ func (o *Object) Reset() { *o = Object{names: o.names} }
 // Reset is called before Unmarshal.
 func (l *List) Reset() { *l = List{names: l.names} }
 
-// kept says whether a label or an annotation is read. Client-go reads one itself.
+// kept reports whether a label or an annotation is read. client-go itself needs one annotation.
 func kept(name string, names []string) bool {
 	return names == nil || slices.Contains(names, name) || name == metav1.InitialEventsAnnotationKey
 }
 
-// Unmarshal reads a v1.Pod, a v1.Service or a PartialObjectMetadata: all begin with the metadata. What it makes of a
-// service's status, which is no pod's, says nothing.
+// Unmarshal reads a v1.Pod, a v1.Service or a PartialObjectMetadata: all begin with the metadata. The status that it
+// reads from a service has no meaning.
 func (o *Object) Unmarshal(data []byte) error {
 	err := eachField(data, func(f field) error {
 		switch f.number {

@@ -8,27 +8,27 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// uncopied reads what a watch brings where it lies. The library copies it twice before it reads any of it: once out of
-// the event, once out of the envelope. That was a sixth of all bytes that the operator allocated.
+// uncopied decodes what a watch brings in place. The library copies it twice before it decodes any of it: once out of the event, once out
+// of the envelope. That was a sixth of all bytes that the operator allocated.
 //
 //	protobuf   watch   WatchEvent{type, object: "k8s\0" Unknown{kind, raw: Pod}}
 //	           list                             "k8s\0" Unknown{kind, raw: PodList}
 //	JSON       watch   {"type": ..., "object": {...}}
 //
-// Everything else than these is left to the library: a Status, what is broken, what is written otherwise.
+// Everything else is left to the library: a Status, malformed data, other encodings.
 type uncopied struct {
 	runtime.NegotiatedSerializer
 	media []runtime.SerializerInfo
 }
 
-// uncopiedProtobuf is for pods and services, of which it reads these labels and annotations; nil is all.
+// uncopiedProtobuf decodes pods and services, with these labels and annotations of them; nil is all.
 func uncopiedProtobuf(library runtime.NegotiatedSerializer, names []string) uncopied {
 	return readingOtherwise(library, runtime.ContentTypeProtobuf, func(objects *runtime.Serializer, events *runtime.StreamSerializerInfo) {
 		*objects, events.Serializer = objectReader{*objects, names}, eventReader{events.Serializer}
 	})
 }
 
-// uncopiedJSON is for untyped objects.
+// uncopiedJSON decodes untyped objects.
 func uncopiedJSON(library runtime.NegotiatedSerializer) uncopied {
 	return readingOtherwise(library, runtime.ContentTypeJSON, func(objects *runtime.Serializer, events *runtime.StreamSerializerInfo) {
 		*objects, events.Serializer, events.Framer = untypedObjects{*objects}, untypedEvents{events.Serializer}, shallowFrames{events.Framer}
@@ -53,7 +53,7 @@ func (u uncopied) SupportedMediaTypes() []runtime.SerializerInfo { return u.medi
 // eventReader reads the events of a watch.
 type eventReader struct{ runtime.Serializer }
 
-// Decode makes of an event one whose object still lies in data: it must be read before data is used again, as a watch does.
+// Decode makes an event whose object still is a part of data: it must be read before data is used again, as a watch does.
 func (r eventReader) Decode(data []byte, defaults *runtimeschema.GroupVersionKind, into runtime.Object) (runtime.Object, *runtimeschema.GroupVersionKind, error) {
 	event, ok := into.(*metav1.WatchEvent)
 	if !ok {
@@ -107,7 +107,7 @@ type readsItself interface {
 	Unmarshal([]byte) error
 }
 
-// readable is what an object of a kind can be read into; nil if we do not read such a kind, or not into that.
+// readable returns what an object of a kind can be read into; nil if we do not read such a kind, or not into that.
 func (r objectReader) readable(kind string, into runtime.Object) readsItself {
 	single := kind == "Pod" || kind == "Service"
 	if !single && kind != "PodList" && kind != "ServiceList" {

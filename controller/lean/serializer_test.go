@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// library is what reads without us.
+// library returns the library's serializer.
 func library() runtime.NegotiatedSerializer {
 	return serializer.NewCodecFactory(newScheme()).WithoutConversion()
 }
@@ -33,7 +33,7 @@ func watched(t rapid.TB, media string, how runtime.NegotiatedSerializer, stream 
 	return restwatch.NewDecoder(streaming.NewDecoder(framer.NewFrameReader(io.NopCloser(bytes.NewReader(stream))), events), objects)
 }
 
-// sent is a watch as an API server sends it.
+// sent returns a watch as an API server sends it.
 func sent(t rapid.TB, media string, events ...metav1.WatchEvent) []byte {
 	t.Helper()
 	info, _ := runtime.SerializerInfoForMediaType(library().SupportedMediaTypes(), media)
@@ -47,7 +47,7 @@ func sent(t rapid.TB, media string, events ...metav1.WatchEvent) []byte {
 	return stream.Bytes()
 }
 
-// TestReadsAWatch: what a watch brings is read as the library reads it, and stays what it was when more comes.
+// TestReadsAWatch: what a watch brings is read as the library reads it, and stays as it was when more arrives.
 func TestReadsAWatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pods := rapid.SliceOfN(rapid.Custom(drawnPod), 1, 4).Draw(t, "pods")
@@ -80,7 +80,7 @@ func TestReadsAWatch(t *testing.T) {
 	})
 }
 
-// TestReadsOtherEvents: errors, bookmarks, JSON, what is broken, and other kinds are as the library has them.
+// TestReadsOtherEvents: errors, bookmarks, JSON, malformed data and other kinds are read as by the library.
 func TestReadsOtherEvents(t *testing.T) {
 	gone := encode(t, &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Code: 410, Reason: metav1.StatusReasonExpired})
 	bookmark := encode(t, &corev1.Service{TypeMeta: metav1.TypeMeta{Kind: "Service", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{ResourceVersion: "9",

@@ -7,20 +7,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// deepest is how many levels of JSON are read. A decoder takes 10,000, so an API server stores an object of as many, which it then sends
-// inside of an event or of a list: one level more, or two, and no decoder takes that. A single such object would keep all others of its kind
-// from being read. No converter looks as deep: what is so many levels down is part of a value that it rejects as too deep, or that it
-// does not read at all.
+// deepest is how many levels of JSON are read. A decoder accepts 10,000, so an API server stores an object of that many. It then sends it
+// inside of an event or a list, one level deeper or two, and no decoder accepts that. A single such object would keep all others of its
+// kind from being read. No converter looks that deep: what is there is part of a value that it rejects as too deep, or that it does not
+// read at all.
 const deepest = 9_000
 
-// shallow is a filter of JSON, whole or piece by piece: an object or array below the deepest level becomes the number 0. What is
-// no JSON is still none.
+// shallow is a filter of JSON, whole or piece by piece: an object or array below the deepest level becomes the number 0. What is not JSON
+// stays invalid.
 type shallow struct {
 	depth           int
 	quoted, escaped bool
 }
 
-// filter keeps what is to be kept of the next piece, at its start.
+// filter moves what is kept of the next piece to the start of the piece, and returns it.
 func (s *shallow) filter(piece []byte) (kept []byte) {
 	kept = piece[:0]
 	for _, c := range piece {
@@ -47,13 +47,13 @@ func (s *shallow) filter(piece []byte) (kept []byte) {
 	return kept
 }
 
-// Shallow is data without what is too deep, and shorter then; data is not changed.
+// Shallow returns data without what is too deep; the result is then shorter. data is not changed.
 func Shallow(data []byte) []byte {
 	var s shallow
 	return s.filter(bytes.Clone(data))
 }
 
-// shallowFrames reads events that no decoder would take.
+// shallowFrames makes events readable that no decoder would accept.
 type shallowFrames struct{ runtime.Framer }
 
 // NewFrameReader reads frames of a stream.

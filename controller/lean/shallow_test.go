@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// nested is an object of so many levels, the object itself being one.
+// nested returns an object of so many levels, the object itself being one.
 func nested(name string, levels int) string {
 	return `{"apiVersion":"kubeflow.org/v1","kind":"TFJob","metadata":{"name":"` + name + `"},"spec":` + strings.Repeat(`[`, levels-1) + strings.Repeat(`]`, levels-1) + `}`
 }
@@ -79,7 +79,8 @@ func TestDeepObjects(t *testing.T) {
 	}
 }
 
-// TestShallow: what is not too deep stays as it is, byte for byte, in whatever pieces it comes; what is stays JSON.
+// TestShallow: what is not too deep stays as it is, byte for byte, in whatever pieces it arrives; what is too deep
+// leaves JSON.
 func TestShallow(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing": "", "text": `"[[[{{{\"[\\"`, "cut": `{"a":[`, "too many": `]]]]}}{"a":1}`, "two": `{"a":[1,"]"]}` + "\n" + `{"b":{}}`, "as deep as is read": nested("x", deepest),

@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// NewUntyped makes an untyped client whose watches read an object in a third of the time. The library's go through its JSON
-// eleven times before it is an object: once for each of the wrappers, to see what kind it is, whether it is JSON, and where
-// it ends; these go through it three times, and make nothing of metadata.managedFields. All else is the same.
+// NewUntyped makes an untyped client whose watches read an object in a third of the time. The library's go through its JSON eleven times:
+// once for each of the wrappers, to see what kind it is, whether it is JSON, and where it ends. These go through it three times, and skip
+// metadata.managedFields. All else is the same.
 func NewUntyped(config *rest.Config) (dynamic.Interface, error) {
 	c := dynamic.ConfigFor(config)
 	c.NegotiatedSerializer = uncopiedJSON(c.NegotiatedSerializer)
@@ -31,7 +31,7 @@ func NewUntyped(config *rest.Config) (dynamic.Interface, error) {
 // untypedEvents reads the events of a watch in JSON.
 type untypedEvents struct{ runtime.Serializer }
 
-// Decode makes of an event one whose object still lies in data, as eventReader does.
+// Decode makes an event whose object still is a part of data, as eventReader does.
 func (r untypedEvents) Decode(data []byte, defaults *runtimeschema.GroupVersionKind, into runtime.Object) (runtime.Object, *runtimeschema.GroupVersionKind, error) {
 	if event, ok := into.(*metav1.WatchEvent); ok {
 		if kind, object := cutEvent(data); object != nil {
@@ -42,8 +42,8 @@ func (r untypedEvents) Decode(data []byte, defaults *runtimeschema.GroupVersionK
 	return r.Serializer.Decode(data, defaults, into)
 }
 
-// cutEvent takes an event apart that is written as API servers write it: {"type":"ADDED","object":{...}}. Of any other it
-// answers nothing. data is JSON.
+// cutEvent splits an event that is written as API servers write it: {"type":"ADDED","object":{...}}. For any other it returns nothing.
+// data is JSON.
 func cutEvent(data []byte) (watch.EventType, []byte) {
 	rest, ok := bytes.CutPrefix(data, []byte(`{"type":"`))
 	if !ok {
@@ -90,7 +90,7 @@ func (r untypedObjects) Decode(data []byte, defaults *runtimeschema.GroupVersion
 	return u, &gvk, nil
 }
 
-// library reads what is left to it, and once more without what may be too deep for it.
+// library calls the library, and once more without what may be too deep for it.
 func (r untypedObjects) library(data []byte, defaults *runtimeschema.GroupVersionKind, into runtime.Object) (runtime.Object, *runtimeschema.GroupVersionKind, error) {
 	o, kind, err := r.Serializer.Decode(data, defaults, into)
 	if err == nil {

@@ -16,12 +16,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// untypedLibrary is what untyped clients read with.
+// untypedLibrary returns what untyped clients read with.
 func untypedLibrary() runtime.NegotiatedSerializer {
 	return dynamic.ConfigFor(&rest.Config{}).NegotiatedSerializer
 }
 
-// sameWatch reads the first event of a watch in both ways. Who has set which field does not count.
+// sameWatch reads the first event of a watch in both ways. managedFields do not count.
 func sameWatch(t rapid.TB, stream string) (got runtime.Object) {
 	t.Helper()
 	wantKind, want, wantErr := watched(t, runtime.ContentTypeJSON, untypedLibrary(), []byte(stream)).Decode()
@@ -77,7 +77,7 @@ func TestUntypedWatch(t *testing.T) {
 	}
 }
 
-// TestUntypedWatchOfAnything: whatever is in an object, it is what the library makes of it.
+// TestUntypedWatchOfAnything: any object is read as the library reads it.
 func TestUntypedWatchOfAnything(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{`{`, `}`, `"`, `\`, `\"}`, `"}`, "\u2028"}))
 	var value func(depth int) *rapid.Generator[any]
@@ -126,7 +126,7 @@ func TestUntypedInto(t *testing.T) {
 	}
 }
 
-// FuzzUntypedWatch: whatever comes, it is what the library makes of it.
+// FuzzUntypedWatch: any input is read as the library reads it.
 func FuzzUntypedWatch(f *testing.F) {
 	f.Add(`{"type":"ADDED","object":{"apiVersion":"kubeflow.org/v1","kind":"TFJob","a":["\\\"}{",{"b":1}]}}`)
 	f.Add(`{"type":"ADDED","object":{},"type":"DELETED"}`)
@@ -160,7 +160,7 @@ func BenchmarkUntypedWatch(b *testing.B) {
 	}
 }
 
-// benchJob is a job with two replica types, as it is stored when three have written to it.
+// benchJob returns a job with two replica types, as it is stored when three clients have written to it.
 func benchJob() string {
 	managed := `{"f:metadata":{"f:annotations":{".":{},"f:a":{}}},"f:spec":{"f:tfReplicaSpecs":{"f:Worker":{"f:template":{}}}},"f:status":{"f:conditions":{},"f:replicaStatuses":{"f:Worker":{"f:active":{}}}}}`
 	return `{"apiVersion":"kubeflow.org/v1","kind":"TFJob","metadata":{"managedFields":[` +

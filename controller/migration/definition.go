@@ -34,16 +34,16 @@ func (m *Migration) definition(ctx context.Context) (*apiextensionsv1.CustomReso
 	return crd, nil
 }
 
-// migrationFailed says whether the last StorageVersionMigration of the CRD has failed. Kubernetes sets status.storedVersions to the storage
-// version after a failure, too (seen with 1.37.2), although objects may be stored in other versions.
+// migrationFailed reports whether the last StorageVersionMigration of the CRD has failed. Kubernetes sets status.storedVersions to the
+// storage version after a failure, too (seen with 1.37.2), although objects may be stored in other versions.
 func migrationFailed(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
 		return c.Type == apiextensionsv1.StorageMigrating && c.Status == apiextensionsv1.ConditionFalse && c.Reason == "MigrationFailed"
 	})
 }
 
-// mayDo asks for the rights that a migration needs, so that it does not begin what it cannot end. Where it is not allowed to ask, the
-// requests themselves say what is missing.
+// mayDo checks the rights that a migration needs, so that it does not begin what it cannot end. If the check itself is forbidden, the
+// requests report what is missing.
 func (m *Migration) mayDo(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
 	of := authorizationv1.ResourceAttributes{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}
 	get, list, patch := of, of, of
@@ -75,10 +75,10 @@ func (m *Migration) mayDo(ctx context.Context, crd *apiextensionsv1.CustomResour
 	return nil
 }
 
-// errChanged: the CRD is not the one that the objects were written by.
+// errChanged: the CRD has changed since the objects were written.
 var errChanged = errors.New("the CRD was changed meanwhile; run it again")
 
-// finish takes all versions but the stored one off the list of the CRD, if that has not been changed.
+// finish removes all versions but the stored one from the list of the CRD, if the CRD has not been changed.
 func (m *Migration) finish(ctx context.Context, begun *apiextensionsv1.CustomResourceDefinition) ([]string, error) {
 	var conflict error
 	for range attempts {

@@ -21,17 +21,17 @@ import (
 	"stoic/schema"
 )
 
-// Migration of all objects of one kind. It is run once.
+// Migration is a migration of all objects of one kind. It is run once.
 type Migration struct {
 	// CRD is the name of the kind's CustomResourceDefinition: "tfjobs.kubeflow.org".
 	CRD string
 	// Manager is the field manager of the requests. It owns no field.
 	Manager string
-	// DryRun asks the API server what it would do with each object, and changes nothing.
+	// DryRun sends each write as a dry run, and changes nothing.
 	DryRun bool
-	// Again writes the objects also if the CRD says that none is stored in an old version.
+	// Again writes the objects even if the CRD says that none is stored in an old version.
 	Again bool
-	// Page is how many objects one answer to a LIST has; Patience how long nothing is said of the progress.
+	// Page is how many objects one answer to a LIST has; Patience is the shortest time between two lines on the progress.
 	Page     int64
 	Patience time.Duration
 	// Talk gets lines for readers: the progress, and each object that could not be written.
@@ -44,7 +44,7 @@ type Migration struct {
 	pause func(context.Context, time.Duration) error
 }
 
-// New is a migration by the API server that config names, with pages of 500.
+// New returns a migration by the API server that config names, with pages of 500.
 func New(config *rest.Config, crd, manager string, talk io.Writer) (*Migration, error) {
 	m := &Migration{CRD: crd, Manager: manager, Page: 500, Patience: 2 * time.Second, Talk: talk, pause: pause}
 	var errs [3]error
@@ -63,14 +63,14 @@ type Result struct {
 	Version string
 	// Before and After are status.storedVersions of the CRD.
 	Before, After []string
-	// Written objects are stored in that version; so are those that are Gone.
+	// Written counts the objects that are stored in that version now, Gone those that were deleted meanwhile.
 	Written, Gone int
 	Failed        []Failure
-	// Nothing was to be done.
+	// Nothing: there was nothing to do.
 	Nothing bool
 }
 
-// Failure of one object.
+// Failure is an object that could not be written.
 type Failure struct {
 	Namespace, Name string
 	Err             error
@@ -79,11 +79,11 @@ type Failure struct {
 // ErrIncomplete: some objects could not be written, so that status.storedVersions stays as it was.
 var ErrIncomplete = errors.New("not all objects could be written")
 
-// passes bounds how often all objects are listed. Those that are new in a pass were written by an API server that knows the CRD
-// as it is, or are written in the next one.
+// passes bounds how often all objects are listed. An object that is new in a pass was written by an API server that knows the present
+// CRD, or is written in the next pass.
 const passes = 5
 
-// Run migrates. The result says how far it has come also where there is an error.
+// Run migrates. The result says how far it has come even if there is an error.
 func (m *Migration) Run(ctx context.Context) (result Result, err error) {
 	crd, err := m.definition(ctx)
 	if err != nil {
@@ -131,13 +131,13 @@ func (m *Migration) Run(ctx context.Context) (result Result, err error) {
 	return result, err
 }
 
-// mostSaid bounds what is repeated of an answer of the API server, in which there are words of webhooks and of objects.
+// mostSaid bounds what is repeated of an answer of the API server, which may contain the text of webhooks and of objects.
 const mostSaid = 2000
 
-// inARow is how many objects may fail, one after the other, for reasons that have nothing to do with them.
+// inARow is how many objects in a row may fail for reasons that have nothing to do with them.
 const inARow = 5
 
-// all writes objects, and notes those that it has tried.
+// all writes objects, and notes in done those that it has tried.
 func (m *Migration) all(ctx context.Context, k kind, all []object, done map[types.UID]bool, result *Result) error {
 	said, row := time.Now(), 0
 	for i, o := range all {
@@ -169,7 +169,7 @@ func (m *Migration) all(ctx context.Context, k kind, all []object, done map[type
 	return nil
 }
 
-// kind is what requests have to know of it.
+// kind is what requests need to know of the kind.
 type kind struct {
 	name       string
 	resource   runtimeschema.GroupVersionResource // in a served version
@@ -210,8 +210,8 @@ func (o object) String() string {
 // restarts bounds how often a list is begun again.
 const restarts = 5
 
-// list all objects. Where an API server no longer knows the state that a page follows, it says how to go on with the present
-// one; what is new by then is in the next pass.
+// list lists all objects. If an API server no longer knows the state that a page follows, its answer says how to continue with the
+// present one; what is new by then is in the next pass.
 func (m *Migration) list(ctx context.Context, k kind) (all []object, err error) {
 	begun := 1
 	for options := (metav1.ListOptions{Limit: m.Page}); ; {

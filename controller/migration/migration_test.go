@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// stub answers as an API server would of widgets.example.com, which were stored as v1alpha1 and are stored as v1 now. What a real one makes
-// of an apply is in test/integration; here it is what the answers lead to.
+// stub answers as an API server would for widgets.example.com, which were stored as v1alpha1 and are stored as v1 now. What a real API
+// server makes of an apply is in test/integration; these tests are about what follows from its answers.
 type stub struct {
 	mu         sync.Mutex
 	objects    []string            // names, in order; the UID is uid-NAME
@@ -174,7 +174,7 @@ var ( // what an API server says
 
 func many(a answer, n int) (all []answer) { return slices.Repeat([]answer{a}, n) }
 
-// TestRun: what the answers of an API server lead to.
+// TestRun: what follows from the answers of an API server.
 func TestRun(t *testing.T) {
 	three := []string{"a uid-a", "b uid-b", "c uid-c"}
 	for name, test := range map[string]struct {
@@ -276,14 +276,14 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// migrating, by Kubernetes itself, as the CRD's condition says.
+// migrating sets the condition of the CRD about a migration by Kubernetes itself.
 func (s *stub) migrating(status, reason string) {
 	s.crd["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": "StorageMigrating", "status": status, "reason": reason}}
 }
 
 func (s *stub) stored(versions ...any) { s.crd["status"] = map[string]any{"storedVersions": versions} }
 
-// against a stub, with two objects in a page. The client's own retries are off: they wait for seconds.
+// against returns a migration against a stub, with two objects in a page. The client's own retries are off: they wait for seconds.
 func against(t *testing.T, s *stub) (m *Migration, pauses *[]time.Duration, talk *bytes.Buffer) {
 	t.Helper()
 	server := httptest.NewServer(s)
@@ -298,7 +298,7 @@ func against(t *testing.T, s *stub) (m *Migration, pauses *[]time.Duration, talk
 	return m, pauses, talk
 }
 
-// TestServerGone: it does not try every object if the server fails for all of them.
+// TestServerGone: Run does not try every object if the server fails for all of them.
 func TestServerGone(t *testing.T) {
 	var names []string
 	s := newStub()
@@ -317,7 +317,7 @@ func TestServerGone(t *testing.T) {
 	}
 }
 
-// TestProgress: lines say how far it is, and an interruption ends it at once, without a write to the CRD.
+// TestProgress: lines report the progress, and an interruption ends Run immediately, without a write to the CRD.
 func TestProgress(t *testing.T) {
 	s := newStub("a", "b", "c")
 	m, _, talk := against(t, s)

@@ -12,18 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// attempts at one object. Pauses between them double from the first; an API server that says how long to wait is waited for, at most
-// so long.
+// attempts is how often one object is tried. Pauses between attempts double from firstPause. A delay that the API server suggests is
+// waited for, at most longest.
 const (
 	attempts   = 5
 	firstPause = 200 * time.Millisecond
 	longest    = 30 * time.Second
 )
 
-// rewrite applies nothing to an object, which makes the API server store it as it would store it now. Gone: it is there no more.
+// rewrite applies nothing to an object, which makes the API server store it as it would store it now. gone: it no longer exists.
 //
 // It is an apply, and no update: if a conversion of managedFields fails, an update succeeds and drops them. It names the UID, as an apply
-// to what does not exist would make it.
+// would otherwise create an object that does not exist.
 func (m *Migration) rewrite(ctx context.Context, k kind, o object) (gone bool, err error) {
 	wait := firstPause
 	for attempt := 1; ; attempt++ {
@@ -31,7 +31,7 @@ func (m *Migration) rewrite(ctx context.Context, k kind, o object) (gone bool, e
 			return err != nil, nil
 		}
 		if apierrors.IsConflict(err) {
-			// Deleted, and perhaps made again.
+			// The object was deleted, and perhaps recreated.
 			found, read := m.objects.Resource(k.resource).Namespace(o.namespace).Get(ctx, o.name, metav1.GetOptions{})
 			if apierrors.IsNotFound(read) {
 				return true, nil
@@ -74,7 +74,7 @@ func (m *Migration) apply(ctx context.Context, k kind, o object) error {
 	return err
 }
 
-// aboutServer: the error says nothing of the object; the same request may succeed later.
+// aboutServer reports whether the error says nothing of the object; the same request may succeed later.
 func aboutServer(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -17,7 +17,7 @@ type Build struct {
 	Platform string `json:"platform"`
 }
 
-// BuildOf the binary that runs, which its author calls by this version.
+// BuildOf returns the build of the running binary; version is what its author calls it.
 func BuildOf(version string) Build {
 	b := Build{Version: cmp.Or(version, "dev"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -33,7 +33,7 @@ func BuildOf(version string) Build {
 	return b
 }
 
-// Metric is always 1 and says in its labels what runs. Its name begins with the prefix.
+// Metric returns a metric that is always 1 and says in its labels what runs. Its name begins with the prefix.
 func (b Build) Metric(prefix string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + "_build_info", Help: "What runs; always 1.",
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "goversion": b.Go}}, func() float64 { return 1 })

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Config says how to reach the API server: by this kubeconfig, else by those of KUBECONFIG, else by the service account
-// of the pod. What the caller can correct is a UsageError.
+// Config returns how to reach the API server: by this kubeconfig, else by those of KUBECONFIG, else by the service
+// account of the pod. An error that the caller can correct is a UsageError.
 func Config(kubeconfig string) (*rest.Config, error) {
 	rules := clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig, Precedence: filepath.SplitList(os.Getenv("KUBECONFIG"))}
 	if rules.ExplicitPath == "" && len(rules.Precedence) == 0 {
@@ -25,7 +25,7 @@ func Config(kubeconfig string) (*rest.Config, error) {
 		}
 		return config, nil
 	}
-	// Files of KUBECONFIG that do not exist are passed over, as kubectl does; one must hold something.
+	// Files of KUBECONFIG that do not exist are skipped, as kubectl does; one file must name a cluster.
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(&rules, &clientcmd.ConfigOverrides{})
 	raw, err := loader.RawConfig()
 	if err == nil && len(raw.Clusters) == 0 {

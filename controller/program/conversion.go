@@ -25,13 +25,13 @@ type ConversionFlags struct {
 	CertPath string
 }
 
-// Register adds them to the flags of a program. The address is where it serves unless another is said.
+// Register adds them to the flags of a program. address is the default address.
 func (f *ConversionFlags) Register(flags *pflag.FlagSet, address string) {
 	flags.StringVar(&f.Address, "conversion-bind-address", address, "where "+conversion.Path+` converts objects between the versions of their kind for API servers, over TLS; "0" for nowhere`)
 	flags.StringVar(&f.CertPath, "conversion-cert-path", "", "folder with "+access.CertFile+" and "+access.KeyFile+" for --conversion-bind-address, read again when they change")
 }
 
-// Check finds what is wrong with them.
+// Check returns an error if the flags cannot work.
 func (f *ConversionFlags) Check() error {
 	switch {
 	case f.Address == "":
@@ -44,10 +44,10 @@ func (f *ConversionFlags) Check() error {
 	return nil
 }
 
-// on says whether they ask for anything. Their zero value does not.
+// on reports whether conversion is requested. The zero value requests none.
 func (f *ConversionFlags) on() bool { return f.Address != "0" && f.Address != "" }
 
-// endpoint converts objects of these kinds. Metrics have the prefix.
+// endpoint returns the endpoint that converts objects of these kinds. Its metrics have the prefix.
 func (f *ConversionFlags) endpoint(kinds []versions.Kind, registry prometheus.Registerer, prefix string, log *zap.Logger) (endpoint, error) {
 	e := endpoint{flag: "--conversion-bind-address", address: "0"}
 	if !f.on() {
@@ -68,7 +68,7 @@ func (f *ConversionFlags) endpoint(kinds []versions.Kind, registry prometheus.Re
 	return e, nil
 }
 
-// converted are the kinds of watches that have several versions.
+// converted returns the kinds of watches that have several versions.
 func converted(watches []controller.Watch) (kinds []versions.Kind) {
 	for _, w := range watches {
 		if w.Versions != nil {

@@ -26,7 +26,7 @@ import (
 	"stoic/convert/versions"
 )
 
-// versioned is a program whose kind has two versions.
+// versioned returns a program whose kind has two versions.
 func versioned() Program {
 	p := gadgets()
 	p.Watches[0].Versions = &versions.Kind{Group: "test.example.com", Name: "Gadget", Hub: "v1", Annotation: "test.example.com/conversion",
@@ -34,7 +34,7 @@ func versioned() Program {
 	return p
 }
 
-// certificates for localhost in a folder, and a client that trusts them.
+// certificates returns a folder with certificates for localhost, and a client that trusts them.
 func certificates(t *testing.T) (folder string, client *http.Client) {
 	t.Helper()
 	crt, key, err := cert.GenerateSelfSignedCertKey("localhost", nil, nil)

@@ -16,7 +16,7 @@ type endpoint struct {
 	listener      net.Listener
 }
 
-// listen opens all endpoints but those whose address is "0", or none.
+// listen opens all endpoints except those whose address is "0". If one cannot be opened, all are closed.
 func listen(endpoints []endpoint) (open []endpoint, err error) {
 	for _, e := range endpoints {
 		if e.address == "0" {

@@ -6,10 +6,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 
 	"stoic/controller"
 	"stoic/controller/program"
+	"stoic/schema"
 )
 
 // A call that cannot work as it was made says why, and ends with 2.
@@ -20,6 +22,21 @@ func ExampleProgram() {
 	// error: unknown flag: --no-such-flag
 	// See 'foobar-operator --help'.
 	// 2
+}
+
+// An operator that counts its restarts has a metric beside those of the engine.
+func ExampleProgram_collectors() {
+	restarts := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "foobar_operator_restarts_total", Help: "Restarts."}, []string{"namespace"})
+	foobars := controller.Watch{ // and the rest of it
+		Count: func(head *schema.Head, counted schema.Count) {
+			if counted.Counter == "restarts" { // as the plan names it
+				restarts.WithLabelValues(head.Meta.Namespace).Inc()
+			}
+		},
+	}
+	p := program.Program{Name: "foobar-operator", Short: "Keeps the ConfigMaps of FooBars.", Watches: []controller.Watch{foobars},
+		Collectors: []prometheus.Collector{restarts}}
+	os.Exit(p.Main(os.Args, os.Stdout, os.Stderr))
 }
 
 // A program with a command line of its own runs a process.

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// largeHeap, in bytes in use, is where garbage costs more memory than collecting it more often is worth.
+	// largeHeap, in bytes in use, is the size above which garbage costs more memory than frequent collections are worth.
 	largeHeap = 32 << 20
-	// unreadLook is how often it is looked whether all objects have been read, and freeEvery how often memory is given back then.
+	// unreadLook is how often to check whether all objects have been read, and freeEvery how often memory is returned after that.
 	unreadLook, freeEvery = time.Second, time.Minute
 )
 
-// gcPercent is by how much the heap grows before garbage is collected, in percent of what is in use.
+// gcPercent returns by how much the heap grows before garbage is collected, in percent of what is in use.
 //
 //	in use             percent   why
 //	up to largeHeap    100       Go's own rule. With 50 the operator took 1.1 of the CPU for 2 MB
@@ -37,7 +37,7 @@ type collector struct {
 	free func()
 }
 
-// goCollector is that of this process.
+// goCollector returns the collector of this process.
 func goCollector() collector {
 	c := collector{inUse: liveHeap, free: debug.FreeOSMemory}
 	if os.Getenv("GOGC") == "" {
@@ -55,10 +55,9 @@ func liveHeap() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// keepSmall sets the collector's percentage by what is in use: every second while objects are read, and every minute from then on, until
-// ctx ends. When all have been read it gives memory back to the system, too: reading and reconciling takes several times the memory
-// that the objects need afterwards, and by itself the Go runtime keeps up to twice of what is in use. A call of free costs a
-// collection.
+// keepSmall sets the collector's percentage by what is in use, until ctx ends: every second while objects are read, and every minute
+// after that. Once all have been read it also returns memory to the system: reading and reconciling takes several times the memory that
+// the objects need afterwards, and by itself the Go runtime keeps up to twice of what is in use. A call of free costs a collection.
 func (c collector) keepSmall(ctx context.Context, unread func() string) {
 	set := 0
 	for wait := unreadLook; ; {

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKeepSmall: memory is given back not before all objects have been read, then at once and every minute, but not while a resource is
-// read again. The collector is set only when its share changes, and within a second while objects are read.
+// TestKeepSmall: memory is returned when all objects have been read and every minute after that, but not while a resource is read again.
+// The collector is set only when its share changes, and within a second while objects are read.
 func TestKeepSmall(t *testing.T) {
 	for name, test := range map[string]struct {
 		ours    bool // GOGC is not set
@@ -58,7 +58,7 @@ func TestKeepSmall(t *testing.T) {
 	}
 }
 
-// TestGoCollector: the real one knows what is in use, and GOGC is obeyed.
+// TestGoCollector: the collector of this process knows what is in use, and respects GOGC.
 func TestGoCollector(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)

@@ -15,10 +15,10 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// levelEvery is how often the file with the level is read. The kubelet takes a minute or so to bring a change of a ConfigMap.
+// levelEvery is how often the file with the level is read. The kubelet takes about a minute to update a file of a ConfigMap.
 const levelEvery = 5 * time.Second
 
-// levelOf a word or a number, of which a higher one logs more.
+// levelOf returns the level of a word or a number; a higher number logs more.
 func levelOf(text string) (zapcore.Level, error) {
 	if n, err := strconv.Atoi(text); err == nil {
 		return zapcore.Level(-min(max(n, 0), 127)), nil
@@ -30,9 +30,9 @@ func levelOf(text string) (zapcore.Level, error) {
 	return level, nil
 }
 
-// FollowLevel keeps the level of the logger as the file says, until ctx ends. Without the file, or with an empty one, it is that
-// of the flag; what is no level changes nothing. It is a file and no address, as whoever can write it has been allowed to by
-// the API server, and as a change outlives the process, and reaches all of them.
+// FollowLevel keeps the level of the logger as the file says, until ctx ends. If the file is missing or empty, the level of the flag
+// holds; an invalid level changes nothing. It is a file and no HTTP endpoint: the API server has authorized whoever can write it, and a
+// change outlives the process and reaches all processes.
 func (f *LogFlags) FollowLevel(ctx context.Context, log *zap.Logger) {
 	if f.LevelFile == "" {
 		return
@@ -48,7 +48,7 @@ func (f *LogFlags) FollowLevel(ctx context.Context, log *zap.Logger) {
 	}
 }
 
-// readLevel takes up what the file says, if that is not what it said last, and returns it.
+// readLevel applies what the file says, if that has changed since last time, and returns it.
 func (f *LogFlags) readLevel(last string, log *zap.Logger) (says string) {
 	says, err := f.levelFile()
 	if says == last && err == nil {
@@ -65,7 +65,7 @@ func (f *LogFlags) readLevel(last string, log *zap.Logger) (says string) {
 		return says
 	}
 	if was := f.level.Level(); was != level {
-		// At the more talkative of the two levels, so that the line is seen.
+		// This line is logged at the more verbose of the two levels, so that it is seen.
 		f.level.SetLevel(min(was, level))
 		log.Log(min(was, level, zapcore.ErrorLevel), "the level of the log is changed", zap.String("file", f.LevelFile), zap.Stringer("from", was), zap.Stringer("to", level))
 		f.level.SetLevel(level)
@@ -73,7 +73,7 @@ func (f *LogFlags) readLevel(last string, log *zap.Logger) (says string) {
 	return says
 }
 
-// levelFile is the level that holds now, as text.
+// levelFile returns the level that holds now, as text.
 func (f *LogFlags) levelFile() (string, error) {
 	file, err := os.Open(f.LevelFile)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,13 +9,15 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
+
+	"stoic/schema"
 )
 
 // LogFlags choose how the operator logs. They have the names that operators commonly use.
 type LogFlags struct {
 	Level, Encoder string
 	Devel          bool
-	// LevelFile holds a level that takes the place of Level while the file is there.
+	// LevelFile holds a level that replaces Level while the file exists.
 	LevelFile string
 
 	level zap.AtomicLevel // of the logger that was made
@@ -33,7 +35,7 @@ func (f *LogFlags) Register(flags *pflag.FlagSet) {
 	_ = flags.MarkHidden("zap-time-encoding")
 }
 
-// Ignores says whether a flag is accepted without effect.
+// Ignores reports whether a flag is accepted without effect.
 func (f *LogFlags) Ignores(name string) bool {
 	return name == "zap-stacktrace-level" || name == "zap-time-encoding"
 }
@@ -63,8 +65,12 @@ func (f *LogFlags) Logger(out io.Writer) (*zap.Logger, error) {
 	return log, nil
 }
 
+// longestText bounds each text of a log line, in bytes. An API server that refuses an object repeats every invalid value of it in its
+// answer, which may be megabytes.
+const longestText = 4 << 10
+
 // withoutObjects keeps whole objects out of the log: client-go attaches them to some of its errors, with the
-// values of environment variables in them.
+// values of environment variables in them. It cuts texts at longestText.
 type withoutObjects struct{ zapcore.Core }
 
 func (c withoutObjects) With(fields []zapcore.Field) zapcore.Core {
@@ -79,6 +85,7 @@ func (c withoutObjects) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcor
 }
 
 func (c withoutObjects) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	e.Message = schema.Cut(e.Message, longestText)
 	return c.Core.Write(e, scrub(fields))
 }
 
@@ -91,7 +98,20 @@ func scrub(fields []zapcore.Field) []zapcore.Field {
 				f = zap.String(f.Key, "(not logged)")
 			}
 		}
-		kept = append(kept, f)
+		kept = append(kept, short(f))
 	}
 	return kept
+}
+
+// short cuts the text of a field. Stacks of panics are bounded by the runtime.
+func short(f zapcore.Field) zapcore.Field {
+	switch f.Type {
+	case zapcore.StringType:
+		f.String = schema.Cut(f.String, longestText)
+	case zapcore.ErrorType:
+		if err, ok := f.Interface.(error); ok && len(err.Error()) > longestText {
+			return zap.String(f.Key, schema.Cut(err.Error(), longestText))
+		}
+	}
+	return f
 }

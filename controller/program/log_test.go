@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -16,11 +18,24 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// secret is a pod with a password in it.
+// secret returns a pod with a password in it.
 func secret() *corev1.Pod {
 	pod := &corev1.Pod{}
 	pod.Spec.Containers = []corev1.Container{{Env: []corev1.EnvVar{{Name: "PASSWORD", Value: "hunter2"}}}}
 	return pod
+}
+
+// logged returns what write logs.
+func logged(t *testing.T, encoder string, write func(*zap.Logger)) string {
+	t.Helper()
+	var out bytes.Buffer
+	flags := LogFlags{Level: "info", Encoder: encoder}
+	log, err := flags.Logger(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(log)
+	return out.String()
 }
 
 func TestObjectsAreNotLogged(t *testing.T) {
@@ -38,14 +53,7 @@ func TestObjectsAreNotLogged(t *testing.T) {
 	} {
 		for _, encoder := range []string{"json", "console"} {
 			t.Run(name+" "+encoder, func(t *testing.T) {
-				var out bytes.Buffer
-				flags := LogFlags{Level: "info", Encoder: encoder}
-				log, err := flags.Logger(&out)
-				if err != nil {
-					t.Fatal(err)
-				}
-				write(log)
-				if text := out.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, "(not logged)") {
+				if text := logged(t, encoder, write); strings.Contains(text, "hunter2") || !strings.Contains(text, "(not logged)") {
 					t.Errorf("logged: %s", text)
 				}
 			})
@@ -53,7 +61,7 @@ func TestObjectsAreNotLogged(t *testing.T) {
 	}
 }
 
-// TestWordsAreLogged: a string under such a key is a name, which helps.
+// TestWordsAreLogged: a string under such a key is a name, which is useful.
 func TestWordsAreLogged(t *testing.T) {
 	var out bytes.Buffer
 	flags := LogFlags{Level: "info", Encoder: "json"}
@@ -69,6 +77,38 @@ func TestWordsAreLogged(t *testing.T) {
 	for key, want := range map[string]any{"event": "a/b.123", "job": "a/b", "error": "told", "level": "info", "msg": "x"} {
 		if entry[key] != want {
 			t.Errorf("%s is %v, want %v", key, entry[key], want)
+		}
+	}
+}
+
+// TestTextsAreBounded: an API server's answer of megabytes is a log line of a few kilobytes, whichever way it comes into the log.
+func TestTextsAreBounded(t *testing.T) {
+	long := strings.Repeat("ä", 1<<20)
+	for name, write := range map[string]func(*zap.Logger){
+		"error":          func(l *zap.Logger) { l.Warn("x", zap.Error(fmt.Errorf("refused: %s", long))) },
+		"named error":    func(l *zap.Logger) { l.Warn("x", zap.NamedError("cause", errors.New(long))) },
+		"text":           func(l *zap.Logger) { l.Info("x", zap.String("why", long)) },
+		"name of object": func(l *zap.Logger) { l.Info("x", zap.String("object", long)) },
+		"with":           func(l *zap.Logger) { l.With(zap.String("why", long)).Info("x") },
+		"message":        func(l *zap.Logger) { l.Info(long) },
+		"library":        func(*zap.Logger) { klog.ErrorS(errors.New(long), long) },
+	} {
+		for _, encoder := range []string{"json", "console"} {
+			t.Run(name+" "+encoder, func(t *testing.T) {
+				line := logged(t, encoder, write)
+				if n := len(line); n < longestText || n > 3*longestText || !utf8.ValidString(line) || !strings.Contains(line, "ä...") {
+					t.Errorf("a line of %d bytes: %.100s", n, line)
+				}
+			})
+		}
+	}
+}
+
+// TestShortErrorsStay: what is short is logged as zap does it.
+func TestShortErrorsStay(t *testing.T) {
+	for _, f := range []zapcore.Field{zap.Error(errors.New("x")), zap.Error(nil), zap.String("a", "b"), zap.Int("n", 1), zap.Skip()} {
+		if got := short(f); !got.Equals(f) {
+			t.Errorf("%v became %v", f, got)
 		}
 	}
 }
@@ -104,7 +144,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestLibraryLevels: a number lets the Kubernetes libraries speak up to that verbosity.
+// TestLibraryLevels: a number lets the Kubernetes libraries log up to that verbosity.
 func TestLibraryLevels(t *testing.T) {
 	for level, want := range map[string]bool{"info": false, "3": false, "4": true, "6": true} {
 		var out bytes.Buffer
@@ -132,7 +172,7 @@ func TestDevelIsConsole(t *testing.T) {
 	}
 }
 
-// TestLevelWhileItRuns: a file changes the level, and what is no level changes nothing.
+// TestLevelWhileItRuns: a file changes the level, and an invalid level changes nothing.
 func TestLevelWhileItRuns(t *testing.T) {
 	var out bytes.Buffer
 	flags := LogFlags{Level: "info", Encoder: "json", LevelFile: filepath.Join(t.TempDir(), "log-level")}

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// memoryShare, in percent, of what the container may have is what the Go runtime tries to stay within. The rest is for
-	// what it does not count: the program itself, the kernel's buffers of its connections.
+	// memoryShare is the percentage of the container's memory that the Go runtime tries to stay within. The rest is for what the runtime
+	// does not count: the program itself, the kernel's buffers of its connections.
 	memoryShare = 90
-	// minMemory: a limit below it says nothing of use, and a collector that tries to keep it never stops.
+	// minMemory is the lowest limit that is used: a collector that tries to keep a lower one never stops.
 	minMemory = 16 << 20
 	// wordyFile bounds what is read of a file that says which control group a process is in, or what its limit is.
 	wordyFile = 64 << 10
@@ -31,8 +31,8 @@ func KeepWithinMemory(log *zap.Logger) {
 	keepWithin(os.DirFS("/"), os.Getenv("GOMEMLIMIT"), debug.SetMemoryLimit, log)
 }
 
-// keepWithin makes the garbage collector work harder before the kernel would end the process, if the container has a
-// memory limit. Whoever sets GOMEMLIMIT knows better.
+// keepWithin makes the garbage collector work harder before the kernel would end the process, if the container has a memory limit.
+// GOMEMLIMIT takes precedence.
 func keepWithin(root fs.FS, explicit string, set func(int64) int64, log *zap.Logger) {
 	if explicit != "" {
 		return
@@ -49,9 +49,9 @@ func keepWithin(root fs.FS, explicit string, set func(int64) int64, log *zap.Log
 	}
 }
 
-// containerMemory is the least memory limit of the control groups that the process is in, or 0 if none has one or this is
-// no Linux. Both versions of control groups are asked, as a machine may have both. A container that sees only its own
-// group finds it at the top, whatever its path is called.
+// containerMemory returns the lowest memory limit of the control groups that the process is in, or 0 if none has one or this is not
+// Linux. Both versions of control groups are read, as a machine may have both. A container that sees only its own group finds it at the
+// top, whatever its path is.
 func containerMemory(root fs.FS) (int64, error) {
 	groups, err := readShort(root, "proc/self/cgroup")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -44,8 +44,8 @@ func TestContainerMemory(t *testing.T) {
 	}
 }
 
-// TestKeepWithin: nine tenths of the container's limit, said in one line; nothing where there is no limit, and nothing
-// where somebody has said it already.
+// TestKeepWithin: nine tenths of the container's limit are set, and logged in one line; nothing is set without a limit,
+// or if GOMEMLIMIT is set.
 func TestKeepWithin(t *testing.T) {
 	for name, test := range map[string]struct {
 		limit, explicit string

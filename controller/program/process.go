@@ -33,7 +33,7 @@ type Process struct {
 	Log        *LogFlags       // that the logger of the controller was made by; nil: its level stays
 }
 
-// NewRegistry has the metrics of the Go runtime and of the process.
+// NewRegistry returns a registry with the metrics of the Go runtime and of the process.
 func NewRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -71,8 +71,8 @@ func (p Process) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The endpoints stay up until the controller has stopped, so that the last counts can still be scraped. Objects are converted
-	// before the first of them is read, and whether this process leads or not: without it the API server can read none.
+	// The endpoints stay up until the controller has stopped, so that the last counts can still be scraped. Conversion begins before the
+	// first object is read, and whether this process leads or not: the API server can read no object without it.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	group, ctx := errgroup.WithContext(ctx)
 	serveAll(serving, group, endpoints, o.Log)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -20,14 +21,17 @@ import (
 
 // Program is an operator: a name and watches.
 type Program struct {
-	// Name of the operator, such as foobar-operator: events come from it, its metrics begin with it, and its lease is
-	// called so.
+	// Name of the operator, such as foobar-operator. Events are reported under it, and it is the prefix of its metrics and the name of
+	// its lease.
 	Name    string
 	Short   string // what it does, in one sentence, for --help
 	Version string // "" is "dev"
-	// Watches are what it serves. One of several may be served by a process of its own: --resources says which, and such a
-	// process has a lease of its own.
+	// Watches are what it serves. Several of them may be divided among processes: --resources says which ones a process serves, and each
+	// process then has a lease of its own.
 	Watches []controller.Watch
+	// Collectors are metrics of the operator's own, which are served beside those of the engine. Watch.Count and Watch.Cached say what
+	// they count.
+	Collectors []prometheus.Collector
 }
 
 const (
@@ -92,12 +96,12 @@ func (f *flags) check() error {
 	return f.metrics.Check()
 }
 
-// Main runs the program until it is interrupted, and returns its exit code: 0 after a graceful stop, 2 for a call that
-// cannot work as it was made, 1 for all else. args[0] is the name by which it was called.
+// Main runs the program until it is interrupted, and returns its exit code: 0 after a graceful stop, 2 for wrong usage, 1 for all other
+// errors. args[0] is the name by which it was called.
 func (p Program) Main(args []string, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
 
 	var f flags
 	all := pflag.NewFlagSet(p.Name, pflag.ContinueOnError)
@@ -167,7 +171,13 @@ func (p Program) run(ctx context.Context, f flags, errOut io.Writer) error {
 	}
 	KeepWithinMemory(log)
 	config.QPS, config.Burst = qps, burst
-	process := Process{Registry: NewRegistry(), Version: cmp.Or(p.Version, "dev"), UserAgent: p.Name, Metrics: f.metrics, Conversion: f.conversion, Converts: converted(p.Watches), Probes: f.probes, Log: &f.log,
+	registry := NewRegistry()
+	for _, c := range p.Collectors {
+		if err := registry.Register(c); err != nil {
+			return fmt.Errorf("register the operator's own metrics: %w", err)
+		}
+	}
+	process := Process{Registry: registry, Version: cmp.Or(p.Version, "dev"), UserAgent: p.Name, Metrics: f.metrics, Conversion: f.conversion, Converts: converted(p.Watches), Probes: f.probes, Log: &f.log,
 		Controller: controller.Options{Name: p.Name, Config: config, Watches: watches, Namespace: f.namespace, Workers: workers, EventQPS: eventQPS, Log: log}}
 	if f.leaderElect {
 		process.Controller.Lease = &election.Lease{Namespace: f.leaseSpace, Name: f.leaseName}

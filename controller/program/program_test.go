@@ -82,7 +82,7 @@ func TestWrongCalls(t *testing.T) {
 	}
 }
 
-// TestResources: one of several watches is served alone, by a process whose lease is not that of the others.
+// TestResources: one of several watches is served alone, by a process that has a lease of its own.
 func TestResources(t *testing.T) {
 	one := gadgets().Watches[0]
 	watch := func(plural, version string) controller.Watch {
@@ -129,7 +129,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// kubeconfig of an API server.
+// kubeconfig writes a kubeconfig for an API server.
 func kubeconfig(t *testing.T, url string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "kubeconfig")
@@ -141,7 +141,7 @@ func kubeconfig(t *testing.T, url string) (file string) {
 	return file
 }
 
-// free is a loopback address on which nobody listens.
+// free returns a loopback address on which no one listens.
 func free(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -154,20 +154,46 @@ func free(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestMetricsOfAnyOperator: what the engine counts has the operator's name, or one that all operators share, and promlint has
-// nothing to say of any, those of the libraries among them.
-func TestMetricsOfAnyOperator(t *testing.T) {
+// TestOwnMetrics: an operator's own metrics are served beside those of the engine. Two of one name end the program.
+func TestOwnMetrics(t *testing.T) {
 	s := server.New(t)
-	registry := NewRegistry()
+	counter := func() prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "gadget_operator_restarts_total", Help: "Restarts."})
+	}
+	restarts := counter()
+	restarts.Add(3)
+	p := gadgets()
+	p.Collectors = []prometheus.Collector{restarts}
 	ctx, stop := context.WithCancel(t.Context())
-	address, ended := free(t), make(chan error, 1)
-	process := Process{Registry: registry, Version: "v1", UserAgent: "gadget-operator", Metrics: MetricsFlags{Address: address}, Probes: "0",
-		Controller: controller.Options{Name: "gadget-operator", Config: &rest.Config{Host: s.URL}, Watches: gadgets().Watches, Workers: 1, EventQPS: 5, Log: zap.NewNop()}}
-	go func() { ended <- process.Run(ctx) }()
-	text := ""
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(text, `leader_election_master_status{name="gadget-operator"} 1`); time.Sleep(10 * time.Millisecond) {
+	defer stop()
+	var f flags
+	all := pflag.NewFlagSet(p.Name, pflag.ContinueOnError)
+	f.register(all, p.Name, p.Watches)
+	if err := all.Parse([]string{"--kubeconfig", kubeconfig(t, s.URL), "--metrics-bind-address", free(t), "--health-probe-bind-address=0"}); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- p.run(ctx, f, io.Discard) }()
+	text := awaitMetrics(t, f.metrics.Address, "gadget_operator_restarts_total 3")
+	if !strings.Contains(text, "gadget_operator_build_info{") {
+		t.Errorf("the metrics of the engine are missing:\n%s", text)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	p.Collectors = append(p.Collectors, counter())
+	if err := p.run(t.Context(), f, io.Discard); err == nil || !strings.HasPrefix(err.Error(), "register the operator's own metrics: ") {
+		t.Errorf("two metrics of one name: %v", err)
+	}
+}
+
+// awaitMetrics returns the metrics at an address once they have a line.
+func awaitMetrics(t *testing.T, address, line string) (text string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(text, line); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("it does not lead:\n%s", text)
+			t.Fatalf("there is no %s:\n%s", line, text)
 		}
 		answer, err := http.Get("http://" + address + "/metrics")
 		if err != nil {
@@ -180,6 +206,20 @@ func TestMetricsOfAnyOperator(t *testing.T) {
 		}
 		text = string(body)
 	}
+	return text
+}
+
+// TestMetricsOfAnyOperator: the engine's metrics have the operator's name, or one that all operators share, and promlint accepts all of
+// them, including those of the libraries.
+func TestMetricsOfAnyOperator(t *testing.T) {
+	s := server.New(t)
+	registry := NewRegistry()
+	ctx, stop := context.WithCancel(t.Context())
+	address, ended := free(t), make(chan error, 1)
+	process := Process{Registry: registry, Version: "v1", UserAgent: "gadget-operator", Metrics: MetricsFlags{Address: address}, Probes: "0",
+		Controller: controller.Options{Name: "gadget-operator", Config: &rest.Config{Host: s.URL}, Watches: gadgets().Watches, Workers: 1, EventQPS: 5, Log: zap.NewNop()}}
+	go func() { ended <- process.Run(ctx) }()
+	text := awaitMetrics(t, address, `leader_election_master_status{name="gadget-operator"} 1`)
 	for _, sample := range []string{`gadget_operator_build_info{goversion="go`, `gadget_operator_reconcile_errors_total{class="panic",kind="Gadget"} 0`,
 		`gadget_operator_objects_converted_total{kind="Gadget",result="rejected"} 0`, `gadget_operator_converter_panics_total{kind="Gadget"} 0`,
 		`gadget_operator_cached_objects{kind="Gadget"} 0`, `controller_runtime_reconcile_total{controller="gadgets",result="error"} 0`,
@@ -198,7 +238,7 @@ func TestMetricsOfAnyOperator(t *testing.T) {
 	}
 }
 
-// TestSecureMetrics: TLS, and nothing for who has no token. See test/integration for tokens.
+// TestSecureMetrics: TLS, and nothing for a client without a token. See test/integration for tokens.
 func TestSecureMetrics(t *testing.T) {
 	listener := endpointOf(t, MetricsFlags{Address: "127.0.0.1:0", Secure: true})
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // made in memory
@@ -216,7 +256,7 @@ func TestSecureMetrics(t *testing.T) {
 	}
 }
 
-// endpointOf flags, which serves until the test ends.
+// endpointOf returns the address of the endpoint of flags, which serves until the test ends.
 func endpointOf(t *testing.T, f MetricsFlags) (address string) {
 	t.Helper()
 	e, err := f.endpoint(serve.MetricsHandler(prometheus.NewRegistry(), false), &rest.Config{Host: "http://" + free(t)}, zap.NewNop())

@@ -9,7 +9,7 @@ import (
 	"stoic/controller"
 )
 
-// plurals of what is served, each once.
+// plurals returns the plurals of what is served, each once.
 func plurals(watches []controller.Watch) (names []string) {
 	for _, w := range watches {
 		if !slices.Contains(names, w.Resource.Plural) {
@@ -27,7 +27,7 @@ func leaseUsage(name string, watches []controller.Watch) string {
 	return usage + ")"
 }
 
-// choose the watches that are asked for, and name the lease: processes that serve different resources do not wait for each other.
+// choose returns the watches of --resources and names the lease: processes that serve different resources do not wait for each other.
 func (f *flags) choose(name string, all []controller.Watch) ([]controller.Watch, error) {
 	known := plurals(all)
 	for _, r := range f.resources {

@@ -25,10 +25,10 @@ type MetricsFlags struct {
 func (f *MetricsFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Address, "metrics-bind-address", ":8080", `where /metrics is served; "0" for nowhere`)
 	flags.BoolVar(&f.Secure, "metrics-secure", false, "serve metrics over TLS, to those alone whose bearer token has the right to get the path, as the API server says (TokenReview, SubjectAccessReview)")
-	flags.StringVar(&f.CertPath, "metrics-cert-path", "", "folder with "+access.CertFile+" and "+access.KeyFile+" for --metrics-secure, read again when they change (default: a certificate that nobody has signed, made in memory)")
+	flags.StringVar(&f.CertPath, "metrics-cert-path", "", "folder with "+access.CertFile+" and "+access.KeyFile+" for --metrics-secure, read again when they change (default: a self-signed certificate, made in memory)")
 }
 
-// Check finds what is wrong with them.
+// Check returns an error if the flags cannot work.
 func (f *MetricsFlags) Check() error {
 	switch {
 	case f.Address == "":
@@ -39,7 +39,7 @@ func (f *MetricsFlags) Check() error {
 	return nil
 }
 
-// endpoint serves a handler as the flags say. The API server is asked as config says.
+// endpoint returns the endpoint that serves a handler as the flags say. config is for requests to the API server.
 func (f *MetricsFlags) endpoint(handler http.Handler, config *rest.Config, log *zap.Logger) (endpoint, error) {
 	e := endpoint{flag: "--metrics-bind-address", address: f.Address, handler: handler}
 	if !f.Secure || f.Address == "0" {

@@ -1,5 +1,5 @@
 // Package queue answers one question: WHICH KEY IS RECONCILED NEXT?
 //
-// Fair between namespaces, objects that have begun before those that have not, and each key with a back-off of
-// its own: the errors of one object never delay another.
+// Namespaces take turns, and objects that have begun go before those that have not. A key that waits for its back-off
+// delays no other key.
 package queue

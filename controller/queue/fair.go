@@ -2,9 +2,9 @@ package queue
 
 import "strings"
 
-// fair is an order of keys. A key is a path: keys beneath one folder take turns with those beneath the next, and keys in the
-// same folder are first in, first out. Of objects (namespace/name) the namespaces take turns: ten thousand objects of one
-// tenant delay the one object of another by one reconcile, not by ten thousand. For events see package events.
+// fair is an order of keys. A key is a path: keys below one folder take turns with those below the next, and keys in the same folder are
+// first in, first out. The keys of objects (namespace/name) let namespaces take turns: ten thousand objects of one tenant delay the one
+// object of another by one reconcile, not by ten thousand. For events see package events.
 type fair struct {
 	keys  []string         // that end here, in order
 	lanes map[string]*fair // folders that hold something, by the next step of the path
@@ -41,10 +41,10 @@ func (f *fair) push(key, path string) {
 	lane.push(key, rest)
 }
 
-// Len is how many keys wait.
+// Len returns how many keys wait.
 func (f *fair) Len() int { return f.count }
 
-// Pop is called only while a key waits.
+// Pop removes the next key and returns it. It is called only while a key waits.
 func (f *fair) Pop() (key string) {
 	step, more := f.turns[0], false
 	if step == here {

@@ -31,7 +31,7 @@ func TestFair(t *testing.T) {
 	}
 }
 
-// Of events the lanes of a namespace take turns, and the objects of a lane.
+// TestFairInFolders: the lanes of a namespace of events take turns, and so do the objects of a lane.
 func TestFairInFolders(t *testing.T) {
 	f := newFair()
 	for _, key := range []string{"a/spec/x/1", "a/spec/x/2", "a/spec/y/1", "a/spec/x/3", "a/past/z/1", "a/lifecycle/v/1", "b/spec/w/1", "/lifecycle/u/1", "c"} {

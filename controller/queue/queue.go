@@ -7,15 +7,15 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Options of a queue.
+// Options are those of a queue.
 type Options struct {
 	// Name and Metrics are those of client-go's queues.
 	Name    string
 	Metrics workqueue.MetricsProvider
-	// Begun says of a key that its object has begun: it goes before others. It is asked under the queue's lock whenever the
-	// key is added, and may answer differently each time. Nil: none goes before others.
+	// Begun reports whether the object of a key has begun: the key then goes before others. It is called under the queue's lock whenever
+	// the key is added, and may answer differently each time. Nil: none goes before others.
 	Begun func(key string) bool
-	// Starting is how many keys that have not begun are handed out at the same time, at most; 0 for any number.
+	// Starting is how many keys that have not begun are handed out at the same time, at most; 0: any number.
 	Starting int
 }
 
@@ -25,7 +25,7 @@ type Options struct {
 //	Add(key) --+                                    +- eight turns to one -> Get
 //	           +- not begun: namespaces take turns -+  (that one only while fewer than Starting are handed out)
 //
-// The first reconcile of an object creates all its children, and waits for slots of creations; later ones write a status. Workers
+// The first reconcile of an object creates all its children, and waits for slots of apply.Limiter; later ones write a status. Workers
 // beyond Starting serve objects that have begun, however many others wait.
 func New(o Options) workqueue.TypedDelayingInterface[string] {
 	order := &order{begun: newFair(), fresh: newFair(), isBegun: o.Begun, starting: o.Starting, out: map[string]bool{}}
@@ -35,24 +35,24 @@ func New(o Options) workqueue.TypedDelayingInterface[string] {
 	})}
 }
 
-// bounded is a queue that takes a key off the count of its order when a worker is done with it.
+// bounded is a queue that reports to its order when a worker is done with a key.
 type bounded struct {
 	workqueue.TypedDelayingInterface[string]
 	order *order
 }
 
-// Done is called by the worker that got the key, which calls Get again. So no other worker has to be woken when one more key may be
-// handed out.
+// Done is called by the worker that got the key, and that then calls Get again. So no other worker has to be woken when one more key may
+// be handed out.
 func (b *bounded) Done(key string) {
 	b.order.done(key)
 	b.TypedDelayingInterface.Done(key)
 }
 
-// Len is how many keys wait, also those that may not be handed out yet.
+// Len returns how many keys wait, including those that may not be handed out yet.
 func (b *bounded) Len() int { return int(b.order.waiting.Load()) }
 
-// begunTurns is how many keys that have begun are handed out where one that has not is. A job of five pods has some five
-// reconciles after its first.
+// begunTurns is how many keys that have begun are handed out for one that has not. A job of five pods has about five reconciles after its
+// first.
 const begunTurns = 8
 
 // order is the order in which a queue hands out its keys.
@@ -69,7 +69,7 @@ type order struct {
 
 var _ workqueue.Queue[string] = (*order)(nil)
 
-// Touch is called for a key that is queued again while it waits. It keeps its place.
+// Touch is called for a key that is added again while it waits. The key keeps its place.
 func (*order) Touch(string) {}
 
 // Push adds a key that does not wait yet.
@@ -82,7 +82,7 @@ func (o *order) Push(key string) {
 	}
 }
 
-// Len is how many keys can be handed out now. Only the queue asks, before it calls Pop.
+// Len returns how many keys can be handed out now. Only the queue calls it, before it calls Pop.
 func (o *order) Len() int {
 	if o.mayStart() {
 		return o.begun.Len() + o.fresh.Len()
@@ -90,7 +90,7 @@ func (o *order) Len() int {
 	return o.begun.Len()
 }
 
-// Pop is called only while Len is not 0.
+// Pop removes the next key and returns it. It is called only while Len is not 0.
 func (o *order) Pop() string {
 	o.waiting.Add(-1)
 	fresh := o.fresh.Len() > 0 && o.mayStart()

@@ -17,7 +17,7 @@ func newOrder(starting int) *order {
 	return &order{begun: newFair(), fresh: newFair(), isBegun: begun, starting: starting, out: map[string]bool{}}
 }
 
-// What has begun goes before what has not, which is still not starved.
+// TestOrder: keys that have begun go before those that have not, which are still not starved.
 func TestOrder(t *testing.T) {
 	o := newOrder(0)
 	for i := range 20 {
@@ -57,7 +57,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestStarting: workers that could only begin more objects than they may wait for what has begun.
+// TestStarting: workers that may not begin more objects wait for keys that have begun.
 func TestStarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(Options{Name: "q", Begun: begun, Starting: 2})
@@ -92,10 +92,14 @@ func TestStarting(t *testing.T) {
 				return task{}
 			}
 		}
-		for i := range 5 {
+		// One worker at a time gets a key: of two that got theirs at once, either may send its task first.
+		q.Add("a/new0")
+		first := next("a/new0")
+		q.Add("a/new1")
+		second := next("a/new1")
+		for i := 2; i < 5; i++ {
 			q.Add(fmt.Sprint("a/new", i))
 		}
-		first, second := next("a/new0"), next("a/new1")
 		next("")
 		for i := range 3 { // the third worker is there for these alone
 			q.Add(fmt.Sprint("a/old", i))
@@ -106,12 +110,15 @@ func TestStarting(t *testing.T) {
 		third := next("a/new2")
 		next("")
 		close(second.done)
+		fourth := next("a/new3")
 		close(third.done)
-		for _, want := range []string{"a/new3", "a/new4", "a/new0", ""} {
-			if now := next(want); want != "" {
-				close(now.done)
-			}
-		}
+		fifth := next("a/new4")
+		close(fourth.done)
+		last := next("a/new0")
+		close(fifth.done)
+		next("")
+		close(last.done)
+		next("")
 		q.ShutDown()
 	})
 }
@@ -131,8 +138,8 @@ func TestShutDownWithKeysThatMayNotBegin(t *testing.T) {
 	}
 }
 
-// TestNothingIsLost: whatever is added, handed out and done in whatever order, each key is handed out, none twice at the same
-// time, and never more that have not begun than may be. A worker that finishes asks again, so none is left waiting.
+// TestNothingIsLost: whatever is added, handed out and done in whatever order, each key is handed out, none twice at the same time, and
+// never more that have not begun than allowed. A worker that finishes asks again, so no key is left waiting.
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		starting := rapid.IntRange(0, 3).Draw(t, "starting")

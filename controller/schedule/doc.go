@@ -6,9 +6,9 @@
 //	Latest  the last such minute up to a time
 //	Runs    what is due now, what is next and what was missed; Name and TimeOf tie the name of a run's object to its time
 //
-// It is total. It is pure as well, but for the database of zones, which is the machine's or the program's own. No text and no time
-// makes it slow: a schedule that is never due is a problem, and what is due is searched for, not counted.
+// Every function returns for every input. All are pure, except for the database of zones, which is the machine's or the program's own. No
+// input makes them slow: a schedule that is never due is a problem, and what is due is searched for, not counted.
 //
-// The fields are read by github.com/netresearch/go-cron. When they are due is worked out here: that library, as others that
-// descend from the same code, leaves out the whole day on which clocks go forward at midnight, as they do in Santiago.
+// github.com/netresearch/go-cron parses the fields. This package computes when they are due: that library, as others with the same
+// origin, leaves out the whole day on which clocks go forward at midnight, as they do in Santiago.
 package schedule

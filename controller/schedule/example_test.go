@@ -23,7 +23,7 @@ func ExampleSchedule() {
 	// spec.cronSpec "61" as the minute (field 1 of 5)
 }
 
-// A planner starts the run that is due, tells of those that were missed, and asks for a requeue when the next one is due.
+// A planner starts the run that is due, reports those that were missed, and requeues for the time of the next one.
 func ExampleRuns() {
 	hourly, _ := schedule.Parse("spec.cronSpec", "@hourly", nil)
 	last := time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)

@@ -16,7 +16,7 @@ type Schedule struct {
 	zone                                       *time.Location
 }
 
-// field is one of the five.
+// field is one of the five fields.
 type field struct{ name, values string }
 
 func fields() [5]field {
@@ -24,21 +24,21 @@ func fields() [5]field {
 		{"month", "from 1 to 12 or jan to dec"}, {"day of the week", "from 0 to 7 (both are Sunday) or sun to sat"}}
 }
 
-// words stand for five fields.
+// words returns the words that replace five fields.
 func words() []string {
 	return []string{"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"}
 }
 
-// maxLength of a schedule, in bytes. No text that is longer is looked into.
+// maxLength is the longest schedule, in bytes. A longer text is not parsed.
 const maxLength = 256
 
-// parser as of cron: of the day of the month and that of the week one is enough where both are restricted. Neither seconds nor
-// years, and none of the letters H, L, W and # of other programs.
+// parser returns a parser like that of cron: if both the day of the month and that of the week are restricted, one of them is enough. It
+// accepts neither seconds nor years, and none of the letters H, L, W and # of other programs.
 func parser() cron.Parser {
 	return cron.MustNewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor | cron.DowOrDom)
 }
 
-// Zone returns the time zone of that name; "" is UTC. Path is where the name stands.
+// Zone returns the time zone of that name; "" is UTC. path is that of the field with the name.
 func Zone(path, name string) (*time.Location, []schema.Problem) {
 	zone, err := time.LoadLocation(name)
 	if err != nil || isOfMachine(name) {
@@ -48,8 +48,8 @@ func Zone(path, name string) (*time.Location, []schema.Problem) {
 	return zone, nil
 }
 
-// isOfMachine says whether a name has a meaning that the IANA database does not give it: the zone of the machine, and files that some
-// systems have beside the zones. What an operator does may not depend on where it runs.
+// isOfMachine reports whether a name has a meaning that the IANA database does not give it: the zone of the machine, and files that some
+// systems have beside the zones. What an operator does must not depend on where it runs.
 func isOfMachine(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
@@ -59,8 +59,8 @@ func isOfMachine(name string) bool {
 	return strings.HasPrefix(name, "posix/") || strings.HasPrefix(name, "right/")
 }
 
-// Parse returns the schedule that a text means in a zone, or all that is wrong with it. Path is where the text stands. With no zone
-// it is UTC's.
+// Parse returns the schedule that a text means in a zone (nil: UTC), or all that is wrong with it. path is that of the field with the
+// text.
 func Parse(path, text string, zone *time.Location) (*Schedule, []schema.Problem) {
 	wrong := func(found, want, hint string) (*Schedule, []schema.Problem) {
 		return nil, []schema.Problem{{Code: schema.InvalidValue, Path: path, Found: found, Want: want, Hint: hint}}
@@ -104,7 +104,7 @@ func parseFields(path, text string, all []string, zone *time.Location) (*Schedul
 		}
 		hint := ""
 		if _, step, is := strings.Cut(all[i], "/"); is {
-			hint = "the step " + schema.Quote(step) + " must be at least 1, and less than what it goes through"
+			hint = "the step " + schema.Quote(step) + " must be at least 1, and less than the range"
 		}
 		problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: path, Found: fmt.Sprintf("%s as the %s (field %d of 5)", schema.Quote(all[i]), f.name, i+1),
 			Want: "be " + f.values + `, "*", a range like 1-3, a step like */2, or a list of these`, Hint: hint})

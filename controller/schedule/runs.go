@@ -10,10 +10,9 @@ import (
 	"stoic/schema"
 )
 
-// Runs are those of a schedule after a time.
+// Runs are the runs of a schedule after a time.
 type Runs struct {
-	// Next is the first run that is neither done nor too late, in the past or to come; zero if there is none. Runs up to From are
-	// one or the other.
+	// Next is the first run after From, in the past or to come; zero if there is none. Runs up to From are done or too late.
 	From, Next time.Time
 	// Due is the latest run that is due now and not too late; zero if there is none. Many: it is the latest of more than a hundred.
 	Due  time.Time
@@ -26,11 +25,11 @@ type Runs struct {
 
 const (
 	many = 100
-	// longest deadline in seconds. Any longer one comes to the same, and would not be a time.Duration.
+	// longest is the longest deadline, in seconds. A longer one has the same effect, but does not fit into a time.Duration.
 	longest = 9_000_000_000
 )
 
-// Runs after a time, as of now. A run is too late when it is a deadline old, in seconds; nil: it never is.
+// Runs returns the runs after a time, as of now. A run is too late once it is deadline seconds old; nil: it never is.
 func (s *Schedule) Runs(after, now time.Time, deadline *int64) Runs {
 	r := Runs{From: after, after: after, now: now}
 	if deadline != nil {
@@ -49,8 +48,8 @@ func (s *Schedule) Runs(after, now time.Time, deadline *int64) Runs {
 	return r
 }
 
-// Missed are the events that tell of runs that were missed: those that are too late, and so many that only the latest of them
-// matters. They are the same until another run is done.
+// Missed returns the events about runs that were missed: those that are too late, and so many that only the latest of them is started.
+// The events are the same until another run is done.
 func (r Runs) Missed() (events []schema.Event) {
 	tell := func(reason, message string) {
 		events = append(events, schema.Event{Type: "Warning", Reason: reason, Message: message, Occasion: Text(r.after), Key: reason, Since: r.now})
@@ -64,15 +63,15 @@ func (r Runs) Missed() (events []schema.Event) {
 	return events
 }
 
-// Text is a time as messages have it.
+// Text returns a time as messages show it.
 func Text(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Name of the run of an owner at a time: its minutes since 1970 behind the owner's name.
+// Name returns the name of the run of an owner at a time: the owner's name and the minutes since 1970.
 func Name(owner string, at time.Time) string {
 	return owner + "-" + strconv.FormatInt(at.Unix()/60, 10)
 }
 
-// TimeOf is the time in the name of a run of an owner; zero if the name is none.
+// TimeOf returns the time in the name of a run of an owner; zero if it is not such a name.
 func TimeOf(owner, name string) time.Time {
 	text, ours := strings.CutPrefix(name, owner+"-")
 	minute, err := strconv.ParseInt(text, 10, 64)
@@ -88,7 +87,7 @@ type Timed struct {
 	At time.Time
 }
 
-// Children of an owner that have a time in their names, in the order of the times.
+// Children returns the children of an owner that have a time in their names, sorted by time.
 func Children(owner string, all []schema.Child) (timed []Timed) {
 	for _, c := range all {
 		if at := TimeOf(owner, c.Name); !at.IsZero() {
@@ -99,7 +98,7 @@ func Children(owner string, all []schema.Child) (timed []Timed) {
 	return timed
 }
 
-// Later of two times.
+// Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

@@ -11,8 +11,8 @@ import (
 	"stoic/schema"
 )
 
-// clock is a time of the 1st of January 2026 as tests write it: "15:04", "15:04:05", or with "2nd " before it of the day after; "-" is
-// no time.
+// clock returns a time of the 1st of January 2026 as tests write it: "15:04", "15:04:05", or with "2nd " before it of the day after; "-"
+// is no time.
 func clock(t *testing.T, text string) time.Time {
 	t.Helper()
 	if text == "-" {
@@ -32,7 +32,7 @@ func clock(t *testing.T, text string) time.Time {
 	return at
 }
 
-// TestRuns: of what was missed the latest is due, unless it is too late; what is too late first is told, and so is that there are many.
+// TestRuns: the latest missed run is due, unless it is too late. The first run that is too late is reported, and so are many runs.
 func TestRuns(t *testing.T) {
 	never := int64(-1) // no deadline
 	for _, test := range []struct {
@@ -74,7 +74,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestMissed: what is told of runs that were missed, and that it is the same sentence however often, and however much later, it is told.
+// TestMissed: the events about missed runs, which are the same however often, and however much later, they are emitted.
 func TestMissed(t *testing.T) {
 	const late = "the run of 2026-01-01T10:01:00Z was not started within spec.startingDeadlineSeconds"
 	many := func(due string) string {
@@ -106,7 +106,7 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// TestNames: a time is found again in the name that it gives, and in no other.
+// TestNames: a time is found in the name that is made from it, and in no other.
 func TestNames(t *testing.T) {
 	at := clock(t, "10:01")
 	name := Name("tab", at)

@@ -27,12 +27,13 @@ func parsed(t interface {
 	return s
 }
 
-// zones whose clocks change at midnight, by half an hour, on the southern half, or not at all; and one that has left a day out.
+// zones returns zones whose clocks change at midnight, by half an hour, in the southern hemisphere, or not at all, and one that has left
+// a day out.
 func zones() []string {
 	return []string{"UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Kathmandu", "Pacific/Apia", "America/Havana", "Atlantic/Azores"}
 }
 
-// TestNext: at which local times schedules are due, where clocks are changed above all.
+// TestNext: at which local times schedules are due, above all when clocks change.
 func TestNext(t *testing.T) {
 	for _, test := range []struct{ zone, schedule, after, want string }{
 		{"UTC", "0 0 29 2 *", "2096-03-01 00:00", "2104-02-29 00:00 2108-02-29 00:00"}, // 2100 is no leap year
@@ -40,7 +41,7 @@ func TestNext(t *testing.T) {
 		{"UTC", "0 0 13 * 5", "2026-01-01 00:00", "2026-01-02 00:00 2026-01-09 00:00 2026-01-13 00:00"}, // of two days one is enough
 		{"UTC", "@weekly", "2026-01-01 00:00", "2026-01-04 00:00 2026-01-11 00:00"},
 		{"UTC", "59 23 31 12 *", "2026-01-01 00:00", "2026-12-31 23:59 2027-12-31 23:59"},
-		// The clock goes forward, from 2 to 3: what names hours is due then, what follows the hours is not.
+		// The clock goes forward, from 2 to 3: a schedule that names hours is due then, one of every hour is not.
 		{"America/New_York", "30 2 * * *", "2026-03-07 00:00", "2026-03-07 02:30 2026-03-08 03:00 2026-03-09 02:30"},
 		{"America/New_York", "30 2,3 * * *", "2026-03-08 00:00", "2026-03-08 03:00 2026-03-08 03:30 2026-03-09 02:30"},
 		{"America/New_York", "0 3 * * *", "2026-03-08 00:00", "2026-03-08 03:00 2026-03-09 03:00"},
@@ -82,7 +83,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// due says of one minute what Next says of all: by the local time, the one before and those that were there an hour ago.
+// due computes for one minute what Next says of all: from its local time, the minute before, and the local times of the last three hours.
 func due(s *Schedule, t time.Time) bool {
 	local, before := wall(t.In(s.zone)), wall(t.Add(-time.Minute).In(s.zone))
 	if s.hour&star != 0 {
@@ -104,7 +105,7 @@ func due(s *Schedule, t time.Time) bool {
 	return true
 }
 
-// TestNextIsEveryMinute: Next, Latest and Count agree with asking of each minute, in all zones, around each change of clocks.
+// TestNextIsEveryMinute: Next, Latest and Count agree with a check of each minute, in all zones, around each change of clocks.
 func TestNextIsEveryMinute(t *testing.T) {
 	part := func(least, most int) *rapid.Generator[string] {
 		return rapid.Custom(func(t *rapid.T) string {
@@ -154,7 +155,7 @@ func TestNextIsEveryMinute(t *testing.T) {
 	})
 }
 
-// TestBounded: how many minutes lie between two times has no bearing on the work, nor has a schedule that is hardly ever due.
+// TestBounded: neither the number of minutes between two times nor a schedule that is hardly ever due affects the work.
 func TestBounded(t *testing.T) {
 	for _, text := range []string{"* * * * *", "0 0 29 2 *", "59 23 31 12 *", "*/7 */5 */3 */2 */2"} {
 		for _, zone := range zones() {

@@ -2,7 +2,8 @@ package schedule
 
 import "testing"
 
-// TestZone: what a name means may not depend on the machine: neither its own zone nor files that some systems have beside the zones.
+// TestZone: what a name means must not depend on the machine: neither on its own zone nor on files that some systems have beside the
+// zones.
 func TestZone(t *testing.T) {
 	for name, is := range map[string]bool{
 		"": true, "UTC": true, "Europe/Berlin": true, "Etc/GMT+3": true,

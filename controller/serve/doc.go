@@ -1,4 +1,4 @@
 // Package serve answers one question: WHAT CAN ANOTHER PROGRAM ASK OF THIS PROCESS?
 //
-// Metrics, health, readiness, profiles: what is counted, and the HTTP servers that answer.
+// It has the metrics, health, readiness and profiles, and the HTTP servers that serve them.
 package serve

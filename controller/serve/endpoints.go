@@ -14,10 +14,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// mostScrapes at the same time; others are answered with 503. A scrape goes through all objects in the caches.
+// mostScrapes is how many scrapes are served at the same time; others get a 503. A scrape goes through all objects in the caches.
 const mostScrapes = 4
 
-// MetricsHandler serves /metrics and, if profiling is on, what go tool pprof asks for.
+// MetricsHandler serves /metrics and, if profiling is on, what go tool pprof requests.
 func MetricsHandler(g prometheus.Gatherer, profiling bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(g, promhttp.HandlerOpts{MaxRequestsInFlight: mostScrapes}))
@@ -31,7 +31,7 @@ func MetricsHandler(g prometheus.Gatherer, profiling bool) http.Handler {
 	return mux
 }
 
-// HealthHandler serves /healthz and /readyz. Each question answers what is wrong, or "".
+// HealthHandler serves /healthz and /readyz. Each function returns what is wrong, or "".
 func HealthHandler(alive, ready func() string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -52,12 +52,12 @@ func answer(w http.ResponseWriter, wrong string, code int) {
 	_, _ = w.Write([]byte(wrong + "\n")) // the client may have gone
 }
 
-// stopGrace is for what is in flight when a server stops. Then the connections are closed.
+// stopGrace is how long requests in flight may take when a server stops. Then the connections are closed.
 const stopGrace = 2 * time.Second
 
-// HTTP answers on a listener until ctx ends. What clients do wrong, such as no TLS where it is spoken, is for debugging. No client can
-// make a stop fail or take longer than stopGrace: Shutdown waits 5 s for a connection on which nothing was asked yet, and API servers
-// open connections ahead.
+// HTTP answers on a listener until ctx ends. Errors of clients, such as plain HTTP where TLS is served, are logged for debugging. No
+// client can make a stop fail or take longer than stopGrace: Shutdown waits 5 s for a connection without a request, and API servers open
+// connections ahead.
 func HTTP(ctx context.Context, listener net.Listener, handler http.Handler, log *zap.Logger) error {
 	wrong, err := zap.NewStdLogAt(log, zap.DebugLevel)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// TestProfilesAreServedOnlyWhenAskedFor: they cost, and tell of the process what a scraper need not know.
+// TestProfilesAreServedOnlyWhenAskedFor: they cost time, and reveal more of the process than a scraper needs.
 func TestProfilesAreServedOnlyWhenAskedFor(t *testing.T) {
 	for _, profiling := range []bool{false, true} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,7 +56,7 @@ func TestProfilesAreServedOnlyWhenAskedFor(t *testing.T) {
 	}
 }
 
-// counted says when a server asks for a connection.
+// counted reports when a server asks for a connection.
 type counted struct {
 	net.Listener
 	asked chan struct{}
@@ -67,8 +67,8 @@ func (c *counted) Accept() (net.Conn, error) {
 	return c.Listener.Accept()
 }
 
-// TestStopsWhateverClientsHold: a client that has connected and asks for nothing yet, as transports do that open a connection ahead, or one
-// that does not read its answer to the end, neither delays a stop beyond the grace period nor makes an error of it.
+// TestStopsWhateverClientsHold: a client that has connected and sends no request yet, as transports do that open a connection ahead, or
+// one that does not read its answer to the end, neither delays a stop beyond the grace period nor makes it fail.
 func TestStopsWhateverClientsHold(t *testing.T) {
 	asked := make(chan struct{})
 	for name, request := range map[string]string{"nothing": "", "half a request": "GET / HT", "a request in flight": "GET / HTTP/1.1\r\nHost: x\r\n\r\n"} {

@@ -26,9 +26,8 @@ type Metrics struct {
 	reconciles reconciles
 }
 
-// NewMetrics registers all that the engine counts. The names of the engine's own metrics begin with the prefix. What other
-// operators count, too, has the names that it has there: rest_client_*, workqueue_*, leader_election_*, and the
-// controller_runtime_* of reconciles.
+// NewMetrics registers all that the engine counts. The engine's own metrics have the prefix. Metrics that other operators have, too, keep
+// their usual names: rest_client_*, workqueue_*, leader_election_*, and the controller_runtime_* of reconciles.
 func NewMetrics(registry prometheus.Registerer, prefix string) *Metrics {
 	m := &Metrics{}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -40,7 +39,7 @@ func NewMetrics(registry prometheus.Registerer, prefix string) *Metrics {
 	m.LiveReads = counter("live_reads_total", "Reconciles that read from the API server because the caches lagged.", "kind")
 	m.ConverterPanics = counter("converter_panics_total", "Panics while objects were read: of the converter, which rejects the object, or of Slim, Same or Claims of owned resources. Anything but 0 is a defect.", "kind")
 	m.Conversions = counter("objects_converted_total", "Objects that were read and converted, by result: accepted, or rejected for what its events say.", "kind", "result")
-	m.Events = counter("events_total", "Events, by result: sent, known (the API server had it), refused, late (not sent for most of an hour), postponed (no room; asked for again).", "result")
+	m.Events = counter("events_total", "Events, by result: sent, known (the API server had it), refused, late (not sent for most of an hour), postponed (too many wait; emitted again), dropped (too many wait; not emitted again).", "result")
 	m.Panics = prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "_panics_total", Help: "Reconciles that panicked, and calls of Watch.Count that did. Anything but 0 is a defect."})
 	m.EventBacklog = prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "_events_backlog", Help: "Events that wait to be sent."})
 	m.Served = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "_kind_served", Help: "1 if the API server serves the kind and it is watched."}, []string{"kind"})

@@ -15,7 +15,7 @@ type answering func(*http.Request) (*http.Response, error)
 
 func (f answering) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestNoLabelHoldsAName counts the requests and queues of an object with a peculiar name and looks for the name.
+// TestNoLabelHoldsAName counts the requests and queues of an object with an unusual name and looks for the name.
 func TestNoLabelHoldsAName(t *testing.T) {
 	const needle = "peculiar"
 	registry := prometheus.NewRegistry()

@@ -12,11 +12,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// headerAuditID is the header in which API servers say under which id a request stands in their audit log.
+// headerAuditID is the header in which API servers return the id that a request has in their audit log.
 const headerAuditID = "Audit-Id"
 
-// Instrument returns a config whose clients count their requests, and log those that fail, with the id that they have in the
-// API server's audit log. It wraps the transport of this config alone, where client-go's own hooks are global to the process.
+// Instrument returns a config whose clients count their requests, and log those that fail, with the id that they have in the API server's
+// audit log. It wraps the transport of this config alone, whereas client-go's hooks are global to the process.
 func (m *Metrics) Instrument(config *rest.Config, log *zap.Logger) *rest.Config {
 	c := rest.CopyConfig(config)
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return counting{next, m, log} })
@@ -47,8 +47,8 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// failed notes an answer of 400 or above. Many are expected, such as a name that is taken or an object that is gone, so they
-// are for those who ask: with the level "debug" each is a line; what a reconcile fails with tells of its own.
+// failed notes an answer of 400 or above. Many are expected, such as a name that is taken or an object that is gone, so each is logged
+// only at the level "debug". A reconcile that fails has a log line of its own.
 func (c counting) failed(r *http.Request, response *http.Response) {
 	id := response.Header.Get(headerAuditID)
 	if f, ok := r.Context().Value(failuresKey{}).(*Failures); ok {
@@ -59,7 +59,7 @@ func (c counting) failed(r *http.Request, response *http.Response) {
 	}
 }
 
-// WrappedRoundTripper lets client-go find what it needs beneath.
+// WrappedRoundTripper lets client-go find the transport beneath.
 func (c counting) WrappedRoundTripper() http.RoundTripper { return c.next }
 
 // Failures are the requests that failed on behalf of one context, by their ids in the API server's audit log.
@@ -68,12 +68,12 @@ type Failures struct {
 	ids []string
 }
 
-// mostFailures bounds what one log line tells.
+// mostFailures bounds how many ids one log line has.
 const mostFailures = 8
 
 type failuresKey struct{}
 
-// WithFailures returns a context, and the requests that fail on behalf of it.
+// WithFailures returns a context, and the requests that fail on behalf of that context.
 func WithFailures(ctx context.Context) (context.Context, *Failures) {
 	f := &Failures{}
 	return context.WithValue(ctx, failuresKey{}, f), f
@@ -87,7 +87,7 @@ func (f *Failures) note(id string) {
 	}
 }
 
-// AuditIDs of the first few.
+// AuditIDs returns the ids of the first few.
 func (f *Failures) AuditIDs() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

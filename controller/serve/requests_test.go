@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// TestFailedRequestsAreNamed: by the id that the API server's audit log has them under, for the one reconcile that made them, and in
-// a line of their own for those who debug.
+// TestFailedRequestsAreNamed: they are logged by their id in the API server's audit log, for the one reconcile that sent them, and in a
+// line of their own at the level "debug".
 func TestFailedRequestsAreNamed(t *testing.T) {
 	core, lines := observer.New(zap.DebugLevel)
 	code, id := 0, ""

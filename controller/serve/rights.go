@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// MissingRight says which right an answer of 403 asks for: the verb, and the resource with its subresource. An API server that
-// refuses a request for what is in it, as by a quota, an admission plugin or a webhook, answers 403, too: then nothing is missing
-// that a role could give. The answer is a Status, as JSON or protobuf or its message alone.
+// MissingRight returns the right that a 403 says is missing: the verb, and the resource with its subresource. An API server that refuses
+// a request for its content, as by a quota, an admission plugin or a webhook, answers 403, too: then no role could give what is missing.
+// The answer is a Status, as JSON or protobuf or its message alone.
 func MissingRight(answer string) (verb, resource string, missing bool) {
 	answer = strings.ReplaceAll(answer, `\"`, `"`)
 	switch {
 	// The admission plugin OwnerReferencesPermissionEnforcement: the right to update the finalizers of an owner.
 	case strings.Contains(answer, "cannot set blockOwnerDeletion"):
 		return "update", "finalizers", true
-	// Nobody can grant, or bind, more than what he has.
+	// No one can grant, or bind, rights that he does not have.
 	case strings.Contains(answer, "is attempting to grant RBAC permissions not currently held"):
 		return "grant", "roles", true
 	}
@@ -34,12 +34,12 @@ func MissingRight(answer string) (verb, resource string, missing bool) {
 // longestResource bounds a label.
 const longestResource = 127
 
-// peeked is how much of an answer is looked at; the message comes early.
+// peeked is how much of an answer is searched; the message comes early.
 const peeked = 4 << 10
 
-// noteMissingRight looks at an answer of 403, and leaves it to be read from the beginning.
+// noteMissingRight counts the right that an answer of 403 lacks, and leaves the answer to be read from the beginning.
 func (c counting) noteMissingRight(response *http.Response) {
-	begin, _ := io.ReadAll(io.LimitReader(response.Body, peeked)) // who reads on meets the error, too
+	begin, _ := io.ReadAll(io.LimitReader(response.Body, peeked)) // a further read returns the error, too
 	response.Body = readCloser{io.MultiReader(bytes.NewReader(begin), response.Body), response.Body}
 	if verb, resource, missing := MissingRight(string(begin)); missing {
 		c.metrics.missing.WithLabelValues(verb, resource).Inc()

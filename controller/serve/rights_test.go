@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestMissingRight: answers of API servers of 1.35 and 1.36, and what else is 403.
+// TestMissingRight: answers of API servers 1.35 and 1.36, and other answers of 403.
 func TestMissingRight(t *testing.T) {
 	for answer, want := range map[string]string{
 		`pods is forbidden: User "system:serviceaccount:kubeflow:training-operator" cannot create resource "pods" in API group "" in the namespace "team"`: "create pods",
@@ -42,14 +42,14 @@ func TestMissingRight(t *testing.T) {
 			t.Errorf("%s: found %q, %v, want %q", answer, got, missing, want)
 		}
 	}
-	// What client-go makes of an answer that has no Status in it.
+	// This is the error that client-go makes of an answer without a Status.
 	err := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "j", nil)
 	if _, _, missing := MissingRight(err.Error()); missing {
 		t.Errorf("%v: asks for a right", err)
 	}
 }
 
-// TestMissingRightsAreCounted, and the answer is read as it is by who asked.
+// TestMissingRightsAreCounted: and the client reads the answer as it was sent.
 func TestMissingRightsAreCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	code, body := 0, ""

@@ -10,7 +10,7 @@ import (
 	"stoic/schema"
 )
 
-// Check says what of a watch cannot work, so that a program ends when it starts and not with an object that waits forever; nil: nothing.
+// Check returns an error if a watch cannot work, so that a program ends when it starts and no object waits forever.
 func (w *Watch) Check() error {
 	if err := named(w.Resource); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (w *Watch) Check() error {
 	return nil
 }
 
-// CheckAll says what of several watches cannot work, each by itself and together; nil: nothing.
+// CheckAll returns an error if one of several watches cannot work, or if they cannot work together.
 func CheckAll(watches []Watch) error {
 	var seen []schema.Resource
 	for i := range watches {
@@ -71,7 +71,7 @@ func (o *Owned) check() error {
 	return errors.Join(named(o.Resource), selects(o.Selector))
 }
 
-// named: the resource has all parts of its name. Only the core group has none.
+// named returns an error if a resource lacks a part of its name. The group may be empty: that is the core group.
 func named(r schema.Resource) error {
 	if r.Version == "" || r.Plural == "" || r.Kind == "" {
 		return fmt.Errorf("found resource %+v, must have a version, a plural and a kind", r)

@@ -1,4 +1,4 @@
-// Package watch answers one question: WHAT DOES AN AUTHOR SAY OF A RESOURCE?
+// Package watch answers one question: WHAT DOES THE AUTHOR OF AN OPERATOR DEFINE FOR A RESOURCE?
 //
 // A Watch is one custom resource to serve: its converter, its decision, and what its objects own. Authors use these
 // types under their names in package controller.

@@ -9,11 +9,12 @@ import (
 // Job is what most operators need to know of a batch/v1 Job that they own.
 type Job struct {
 	Suspended bool
-	// Parallelism and Completions are what the spec says; the API server fills in 1 where its author did not.
+	// Parallelism and Completions are those of the spec, or 0. The API server sets both to 1 if neither is set, and
+	// Parallelism alone otherwise.
 	Parallelism, Completions int64
 	// Result is Complete or Failed, or "" while the Job is not over.
 	Result string
-	// Ended is when it was over, in Unix seconds; 0 while it is not, or if that is not said.
+	// Ended is when it was over, in Unix seconds; 0 while it is not, or if that is not known.
 	Ended int64
 }
 

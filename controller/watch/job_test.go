@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestSlimJob: what is not as it should be is left out.
+// TestSlimJob: malformed fields are left out.
 func TestSlimJob(t *testing.T) {
 	for text, want := range map[string]Job{
 		`{}`: {},

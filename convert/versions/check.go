@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Converter checks the tables, and makes a converter of them. The error says everything that is wrong.
+// Converter checks the tables and makes a converter from them. The error lists all problems.
 func (k Kind) Converter() (*Converter, error) {
 	c := &Converter{kind: k, steps: map[[2]string]*step{}}
 	var wrong []error
@@ -37,7 +37,7 @@ func (k Kind) Converter() (*Converter, error) {
 	return c, nil
 }
 
-// step from the version to the hub.
+// step returns the step from the version to the hub.
 func (v Version) step(hub string) *step {
 	s := &step{from: v.Name, to: hub}
 	var all []place
@@ -68,7 +68,7 @@ func (v Version) step(hub string) *step {
 	return s
 }
 
-// outermost are those that are not within another one.
+// outermost returns the places that are not within another one.
 func outermost(all []place) (roots []place) {
 	slices.SortFunc(all, slices.Compare)
 	for _, p := range all {
@@ -79,7 +79,7 @@ func outermost(all []place) (roots []place) {
 	return roots
 }
 
-// reverse is the step in the other direction.
+// reverse returns the step in the other direction.
 func (s *step) reverse() *step {
 	r := &step{from: s.to, to: s.from, apart: s.apart, containers: s.containers}
 	for _, f := range s.fields {
@@ -88,7 +88,7 @@ func (s *step) reverse() *step {
 	return r
 }
 
-// check says what is wrong with a table: see Version and Move.
+// check returns the problems of a table: see Version and Move.
 func (v Version) check() error {
 	var wrong []error
 	for _, text := range v.places() {
@@ -136,7 +136,7 @@ func (v Version) check() error {
 	return errors.Join(wrong...)
 }
 
-// checkOnly: what one version alone has is not part of what both have.
+// checkOnly checks that a place of only one version is not part of a place that both have.
 func (v Version) checkOnly(text string, side func(Move) string) (wrong []error) {
 	for _, m := range v.Moves {
 		if placeOf(text).within(placeOf(side(m))) {
@@ -168,7 +168,7 @@ func (m Move) check(hubOnly []string) error {
 	return nil
 }
 
-// places that the table names.
+// places returns all places that the table names.
 func (v Version) places() []string {
 	all := slices.Concat(v.Only, v.HubOnly)
 	for _, m := range v.Moves {
@@ -179,7 +179,7 @@ func (v Version) places() []string {
 	return all
 }
 
-// lead are the objects that lead to a place from one above.
+// lead returns the objects on the way to a place from one above it.
 func lead(p, above place) (all []place) {
 	for i := len(above) + 1; i < len(p); i++ {
 		all = append(all, p[:i])

@@ -10,16 +10,16 @@ import (
 	"stoic/schema"
 )
 
-// Converter converts objects of one kind. It holds no state, and any goroutine may use it.
+// Converter converts objects of one kind. It holds no state and may be used by several goroutines.
 type Converter struct {
 	kind  Kind
 	steps map[[2]string]*step // by the versions from and to, of which one is the hub
 }
 
-// Kind that it was made of.
+// Kind returns the kind that it was made from.
 func (c *Converter) Kind() Kind { return c.kind }
 
-// Versions are all versions of the kind, the hub first.
+// Versions returns all versions of the kind, the hub first.
 func (c *Converter) Versions() []string {
 	all := []string{c.kind.Hub}
 	for _, v := range c.kind.Versions {
@@ -28,8 +28,8 @@ func (c *Converter) Versions() []string {
 	return all
 }
 
-// VersionOf an object is the version of the kind that it is in. An object of another kind or of a version that is not served is an
-// error.
+// VersionOf returns the version of an object. It returns an error for an object of another kind, or of a version that is not
+// served.
 func (c *Converter) VersionOf(object map[string]any) (string, error) {
 	kind, _ := object["kind"].(string)
 	apiVersion, _ := object["apiVersion"].(string)
@@ -43,7 +43,7 @@ func (c *Converter) VersionOf(object map[string]any) (string, error) {
 	return version, nil
 }
 
-// Knows is an error for what is no version of the kind.
+// Knows returns an error if a version is not one of the kind.
 func (c *Converter) Knows(version string) error {
 	if all := c.Versions(); !slices.Contains(all, version) {
 		return fmt.Errorf("found version %s of %s, must be one of %s", schema.Quote(version), c.kind.Name, strings.Join(all, ", "))
@@ -51,8 +51,8 @@ func (c *Converter) Knows(version string) error {
 	return nil
 }
 
-// Convert gives an object in another version. It does not change the object that it is given, and the same object gives the same
-// result. Objects that are not of this kind, and unknown versions, are errors; nothing else is.
+// Convert returns an object in another version. It does not change the given object, and the same object gives the same result. It
+// returns an error only for objects of another kind, and for unknown versions.
 func (c *Converter) Convert(object map[string]any, to string) (result Result, err error) {
 	from, err := c.VersionOf(object)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Converter) Convert(object map[string]any, to string) (result Result, er
 	return c.convert(object, from, to), nil
 }
 
-// convert goes by way of the hub.
+// convert converts by way of the hub.
 func (c *Converter) convert(object map[string]any, from, to string) Result {
 	r := Result{Object: c.renamed(object, to), Outcome: PassedThrough}
 	meta, _ := object["metadata"].(map[string]any)
@@ -101,7 +101,7 @@ func (c *Converter) convert(object map[string]any, from, to string) Result {
 	return r
 }
 
-// annotate writes the annotation; "" removes it.
+// annotate writes the annotation; an empty text removes it.
 func (c *Converter) annotate(r *Result, meta, annotations map[string]any, text string) {
 	changed := maps.Clone(annotations)
 	if changed == nil {
@@ -121,7 +121,7 @@ func (c *Converter) annotate(r *Result, meta, annotations map[string]any, text s
 	r.Object["metadata"] = meta
 }
 
-// hops are the conversions that lead from one version to another.
+// hops returns the conversions that lead from one version to another.
 func (c *Converter) hops(from, to string) [][2]string {
 	if from == c.kind.Hub || to == c.kind.Hub {
 		return [][2]string{{from, to}}
@@ -129,7 +129,7 @@ func (c *Converter) hops(from, to string) [][2]string {
 	return [][2]string{{from, c.kind.Hub}, {c.kind.Hub, to}}
 }
 
-// renamed is the object with another apiVersion.
+// renamed returns a copy of the object with another apiVersion.
 func (c *Converter) renamed(object map[string]any, to string) map[string]any {
 	object = maps.Clone(object)
 	object["apiVersion"] = c.kind.Group + "/" + to

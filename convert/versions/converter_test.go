@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestGolden: NAME-to-VERSION.yaml, and what becomes of it.
+// TestGolden: the results of converting the objects in NAME-to-VERSION.yaml.
 func TestGolden(t *testing.T) {
 	c := converterOf(t, gadgets())
 	cases := golden.Run(t, "testdata/*.txtar", *update, func(t *testing.T, archive map[string][]byte, name string) string {
@@ -61,7 +61,7 @@ func gadget(version, rest string) map[string]any {
 	return object
 }
 
-// TestEditedBetween: what somebody writes in the other version counts.
+// TestEditedBetween: an edit in the other version counts.
 func TestEditedBetween(t *testing.T) {
 	c := converterOf(t, gadgets())
 	for name, test := range map[string]struct {
@@ -89,7 +89,7 @@ func TestEditedBetween(t *testing.T) {
 	}
 }
 
-// set a field of a spec, or remove it.
+// set returns a function that sets a field of a spec, or removes it.
 func set(name string, value any) func(map[string]any) {
 	return func(spec map[string]any) {
 		if spec[name] = value; value == nil {
@@ -98,7 +98,7 @@ func set(name string, value any) func(map[string]any) {
 	}
 }
 
-// TestNotKept: an API server looks at all annotations if one is changed. Then they stay as they came.
+// TestNotKept: an API server validates all annotations if one changes. If it would refuse them, they stay unchanged.
 func TestNotKept(t *testing.T) {
 	c := converterOf(t, gadgets())
 	for name, test := range map[string]struct {
@@ -128,7 +128,7 @@ func TestNotKept(t *testing.T) {
 	}
 }
 
-// TestDeep: what is nested deeper than decoders of JSON take after a move passes through, both ways.
+// TestDeep: an object that would be too deep for decoders of JSON after a move passes through, both ways.
 func TestDeep(t *testing.T) {
 	c := converterOf(t, gadgets())
 	for _, field := range []string{"clean", "chief", "policy"} {
@@ -146,8 +146,8 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// TestDeepRecord: content that somebody wrote into the annotation, deeper than any conversion does, is not given back. As deep as a conversion
-// writes, it is.
+// TestDeepRecord: content in an edited annotation that is deeper than any conversion writes is not given back. Content as deep as a
+// conversion writes is.
 func TestDeepRecord(t *testing.T) {
 	c := converterOf(t, gadgets())
 	for levels, given := range map[int]bool{deepest - 2: true, deepest - 1: false, 9_996: false} {
@@ -164,7 +164,7 @@ func TestDeepRecord(t *testing.T) {
 	}
 }
 
-// TestPanic: a defect of a converter costs nothing but the conversion.
+// TestPanic: after a panic of the converter only apiVersion has changed.
 func TestPanic(t *testing.T) {
 	c := converterOf(t, gadgets())
 	for _, s := range c.steps {
@@ -201,7 +201,7 @@ func TestForeignObjects(t *testing.T) {
 	}
 }
 
-// FuzzConvert: the law, for any JSON.
+// FuzzConvert checks the law for any JSON.
 func FuzzConvert(f *testing.F) {
 	for _, seed := range []string{
 		`{"metadata":{"name":"a"},"spec":{"clean":"All","ttl":3,"policy":{"suspend":true}},"status":{"states":{}}}`,
@@ -229,7 +229,7 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
-// TestKeeps: what is no record, or keeps nothing of the version, says nothing.
+// TestKeeps: an annotation that is no record, or has nothing of the version, keeps nothing.
 func TestKeeps(t *testing.T) {
 	for annotation, want := range map[string]bool{
 		"": false, "{": false, "7": false, `{"v2":7}`: false, `{"v2":{}}`: false, `{"v2":{"lost":{}}}`: false, `{"v1":{"lost":{"spec":1}}}`: false,

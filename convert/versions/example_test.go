@@ -7,7 +7,7 @@ import (
 	"stoic/convert/versions"
 )
 
-// gadgets were written with a mode once, which is the type now, and had no size.
+// gadgets returns a kind whose older version had a mode, which is the type now, and no size.
 func gadgets() versions.Kind {
 	return versions.Kind{Group: "example.com", Name: "Gadget", Hub: "v1", Annotation: "example.com/conversion", Versions: []versions.Version{{
 		Name:    "v1beta1",

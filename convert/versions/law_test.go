@@ -14,7 +14,7 @@ import (
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
 
-// normal is an object as the law compares it: as JSON, without our annotation, and without a map of annotations that is empty.
+// normal returns an object as the law compares it: as JSON, without our annotation, and without an empty map of annotations.
 func normal(t rapid.TB, object map[string]any) map[string]any {
 	t.Helper()
 	object = parse(t, jsonOf(object))
@@ -36,7 +36,7 @@ func parse(t rapid.TB, text string) (object map[string]any) {
 	return object
 }
 
-// convertBy JSON, as a webhook does, and check what holds of every conversion.
+// convertBy converts by JSON, as a webhook does, and checks what holds of every conversion.
 func convertBy(t rapid.TB, c *Converter, object map[string]any, to string) Result {
 	t.Helper()
 	before := jsonOf(object)
@@ -62,7 +62,7 @@ func convertBy(t rapid.TB, c *Converter, object map[string]any, to string) Resul
 	return r
 }
 
-// metadataAsItCame but for our annotation.
+// metadataAsItCame checks that metadata is unchanged except for our annotation.
 func metadataAsItCame(t rapid.TB, before, after map[string]any) {
 	t.Helper()
 	if diff := cmp.Diff(normal(t, before)["metadata"], normal(t, after)["metadata"]); diff != "" {
@@ -70,7 +70,7 @@ func metadataAsItCame(t rapid.TB, before, after map[string]any) {
 	}
 }
 
-// thereAndBack is the law.
+// thereAndBack checks the law: converting an object to a version and back changes nothing.
 func thereAndBack(t rapid.TB, c *Converter, object map[string]any, by string) {
 	t.Helper()
 	from, err := c.VersionOf(object)
@@ -91,8 +91,8 @@ func thereAndBack(t rapid.TB, c *Converter, object map[string]any, by string) {
 	}
 }
 
-// drawing makes objects whose keys are those that the tables name, more often than not, with annotations of ours that somebody
-// has made up.
+// drawing draws objects whose keys are mostly those that the tables name, with annotations of ours that another client could have
+// made up.
 type drawing struct {
 	keys, places, versions []string
 	scalars                []any
@@ -130,7 +130,7 @@ func (d drawing) value(t *rapid.T, depth int) any {
 	return rapid.SampledFrom(d.scalars).Draw(t, "scalar")
 }
 
-// tree of values at the places that the tables name.
+// tree draws values at the places that the tables name.
 func (d drawing) tree(t *rapid.T) map[string]any {
 	root := map[string]any{}
 	for range rapid.IntRange(0, 6).Draw(t, "places") {
@@ -154,7 +154,7 @@ func (d drawing) set(t *rapid.T, root map[string]any, p place) {
 	}
 }
 
-// annotation that could be ours, or nearly.
+// annotation draws an annotation that is or resembles one of ours.
 func (d drawing) annotation(t *rapid.T) any {
 	switch rapid.IntRange(0, 9).Draw(t, "annotation") {
 	case 0:
@@ -202,7 +202,7 @@ func (d drawing) object(t *rapid.T, k Kind, version string) map[string]any {
 	return object
 }
 
-// TestLaw: by any other version and back is no change, whatever is in the object.
+// TestLaw: converting to any other version and back changes nothing, whatever is in the object.
 func TestLaw(t *testing.T) {
 	k := gadgets()
 	c, d := converterOf(t, k), drawingOf(k)
@@ -212,7 +212,7 @@ func TestLaw(t *testing.T) {
 	})
 }
 
-// TestLawOfAnyTable: the same for every table that is not refused.
+// TestLawOfAnyTable: the same for every valid table.
 func TestLawOfAnyTable(t *testing.T) {
 	places := []string{"a", "b", "c", "a.b", "a.c", "b.a", "a.b.c", "c.a", "c.b.a"}
 	taken := 0

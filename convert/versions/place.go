@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// place is where a value stands in an object: the keys that lead to it. It has one at least.
+// place is the place of a value in an object: the keys that lead to it, at least one.
 type place []string
 
 func placeOf(text string) place { return strings.Split(text, ".") }
@@ -16,10 +16,10 @@ func (p place) String() string { return strings.Join(p, ".") }
 func (p place) parent() place { return p[:len(p)-1] }
 func (p place) last() string  { return p[len(p)-1] }
 
-// within says whether p is q, or below it.
+// within reports whether p is q, or below it.
 func (p place) within(q place) bool { return len(p) >= len(q) && slices.Equal(p[:len(q)], q) }
 
-// shared are the keys that both begin with.
+// shared returns the keys that both begin with.
 func shared(p, q place) place {
 	i := 0
 	for i < len(p) && i < len(q) && p[i] == q[i] {
@@ -28,7 +28,7 @@ func shared(p, q place) place {
 	return p[:i]
 }
 
-// objectAt is the object that the keys lead to; nil if there is none.
+// objectAt returns the object at the keys; nil if there is none.
 func objectAt(root map[string]any, keys place) map[string]any {
 	for _, key := range keys {
 		root, _ = root[key].(map[string]any)
@@ -41,7 +41,7 @@ func get(root map[string]any, p place) (value any, ok bool) {
 	return value, ok
 }
 
-// take removes what stands at a place and returns it.
+// take removes the value at a place and returns it.
 func take(root map[string]any, p place) (value any, ok bool) {
 	parent := objectAt(root, p.parent())
 	if value, ok = parent[p.last()]; ok {
@@ -50,7 +50,7 @@ func take(root map[string]any, p place) (value any, ok bool) {
 	return value, ok
 }
 
-// put writes to a place, and makes the objects that lead to it. The caller knows that nothing else is in the way.
+// put writes to a place, and creates the objects that lead to it. The caller knows that no other value is in the way.
 func put(root map[string]any, p place, value any) {
 	for _, key := range p.parent() {
 		next, ok := root[key].(map[string]any)
@@ -63,7 +63,7 @@ func put(root map[string]any, p place, value any) {
 	root[p.last()] = value
 }
 
-// merge writes what is not there yet. Maps that are in both are merged; what is there stays.
+// merge adds values that do not exist yet. Maps that exist in both are merged; existing values stay.
 func merge(into map[string]any, key string, value any) {
 	is, there := into[key]
 	if !there {
@@ -80,7 +80,7 @@ func merge(into map[string]any, key string, value any) {
 	}
 }
 
-// opened is a copy in which the objects at these places, listed from the top, can be changed. All else is shared.
+// opened returns a copy in which the objects at these places, listed from the top, can be changed. It shares all else.
 func opened(object map[string]any, containers []place) map[string]any {
 	object = maps.Clone(object)
 	for _, p := range containers {
@@ -93,7 +93,7 @@ func opened(object map[string]any, containers []place) map[string]any {
 	return object
 }
 
-// deeper says whether a value has more levels than that.
+// deeper reports whether a value has more levels than that.
 func deeper(value any, levels int) bool {
 	if levels < 0 {
 		return true
@@ -115,5 +115,5 @@ func deeper(value any, levels int) bool {
 	return false
 }
 
-// void: as good as absent. API servers let a null and an empty string be where a field may be left out.
+// void reports whether a value counts as absent. API servers allow null and an empty string where a field may be left out.
 func void(value any) bool { return value == nil || value == "" }

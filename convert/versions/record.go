@@ -12,7 +12,7 @@ import (
 	"stoic/schema"
 )
 
-// record is what the annotation says, by version. It is whatever somebody has written: entries are read one by one.
+// record is the content of the annotation, by version. Any client may have written it, so entries are read one by one.
 type record map[string]any
 
 // entry is what a record keeps of the content of one version.
@@ -21,14 +21,15 @@ type entry struct {
 	filled map[string]any // values by their places in the version that the object was converted to
 }
 
-// Members of an entry.
+// The members of an entry.
 const memberLost, memberFilled = "lost", "filled"
 
-// entryLevels are those of a record above what an entry has lost: the record and the entry.
+// entryLevels are the levels of a record above lost content: the record and the entry.
 const entryLevels = 2
 
-// read a record. What is no JSON object is an empty one, and so is what no conversion writes: text of more bytes than an API server takes
-// of all annotations together, and content of more levels than an object may have that it is given back to.
+// read returns the record in an annotation. It is empty if the text is no JSON object, or one that no conversion writes: one with
+// more bytes than an API server allows for all annotations, or with content of more levels than an object may have that it is given
+// back to.
 func read(text string) record {
 	var r record
 	if text == "" || len(text) > validation.TotalAnnotationSizeLimitB || json.Unmarshal([]byte(text), (*map[string]any)(&r)) != nil {
@@ -40,7 +41,7 @@ func read(text string) record {
 	return r
 }
 
-// text is the record as JSON with sorted keys; "" if it is empty.
+// text returns the record as JSON with sorted keys; "" if it is empty.
 func (r record) text() string {
 	if len(r) == 0 {
 		return ""
@@ -48,7 +49,7 @@ func (r record) text() string {
 	return jsonOf(map[string]any(r))
 }
 
-// entry of a version; an empty one if there is none, or none that can be understood.
+// entry returns the entry of a version; an empty one if it does not exist or is malformed.
 func (r record) entry(version string) entry {
 	raw, _ := r[version].(map[string]any)
 	lost, _ := raw[memberLost].(map[string]any)
@@ -56,7 +57,7 @@ func (r record) entry(version string) entry {
 	return entry{lost, filled}
 }
 
-// with another entry for a version, or without one if it is empty.
+// with returns the record with another entry for a version, or without one if the entry is empty.
 func (r record) with(version string, e entry) record {
 	raw := map[string]any{}
 	if len(e.lost) > 0 {
@@ -79,14 +80,14 @@ func (r record) with(version string, e entry) record {
 	return changed
 }
 
-// Keeps says whether an annotation keeps content of a version that the present one has no place for, or a default that was written out.
-// What is no record of a conversion keeps nothing.
+// Keeps reports whether an annotation keeps content of a version that the present one has no place for, or a default that was
+// written out. An annotation that no conversion could have written keeps nothing.
 func Keeps(annotation, version string) bool {
 	e := read(annotation).entry(version)
 	return len(e.lost)+len(e.filled) > 0
 }
 
-// refused says why an API server refuses annotations; "" if it does not. It looks at all of them if one is changed.
+// refused returns why an API server refuses annotations; "" if it does not. If one changes, it validates all of them.
 func refused(annotations map[string]any) string {
 	all := make(map[string]string, len(annotations))
 	for key, value := range annotations {
@@ -102,14 +103,14 @@ func refused(annotations map[string]any) string {
 	return ""
 }
 
-// jsonOf a value: compact, with sorted keys.
+// jsonOf returns a value as compact JSON with sorted keys.
 func jsonOf(value any) string {
 	e := convert.LendEncoder()
 	defer e.GiveBack()
 	return string(e.EncodeAll(value))
 }
 
-// same JSON: 1 and 1.0 are.
+// same reports whether two values are the same JSON: 1 and 1.0 are.
 func same(a, b any) bool {
 	if a, ok := a.(string); ok {
 		b, ok := b.(string)

@@ -1,30 +1,30 @@
 package versions
 
-// deepest is how many levels an object may have at a place that a conversion moves or puts aside. Decoders of JSON, that of the API
-// server among them, take 10,000; the annotation adds a few.
+// deepest is how many levels an object may have at a place that a conversion moves or puts aside. Decoders of JSON, including that
+// of the API server, accept 10,000; the annotation adds a few.
 const deepest = 9_000
 
 // step converts between the hub and another version, in one direction.
 type step struct {
 	from, to string // versions
 	fields   []move
-	// apart are the places that mean something in one of the two versions alone, either of them; none is in another. What stands
-	// there is put aside, whichever version it belongs to: content that no version knows does not come to mean something.
+	// apart are the places that only one of the two versions has; none is within another. Values there are put aside, whichever
+	// version has the place. So content that no version knows does not gain a meaning.
 	apart []place
-	// containers are the objects that are changed, from the top: all that fields and apart stand in.
+	// containers are the objects that a step changes, from the top: all objects around fields and apart.
 	containers []place
 }
 
 // move is a Move in one direction.
 type move struct {
 	from, to place
-	// within is the innermost object that all its places stand in: without it no default is written. both is the innermost object
-	// that from and to stand in, the same or one below that; what leads from there to either is apart.
+	// within is the innermost object around all its places: without it no default is written. both is the innermost object around
+	// from and to: the same object, or one below it. All objects from there to either are apart.
 	within, both place
-	// What no value means, nil if it is the same: in the version that is converted from, and in the other.
+	// absent is what an absent value means in the version that is converted from, absentTo in the other; nil if it is the same.
 	absent, absentTo any
-	// insteadFrom, if any, has a value in the version that is converted from, which counts where there is none at from; insteadTo is
-	// such a place of the other version.
+	// insteadFrom, if any, is the place of the value that counts if there is none at from; insteadTo is such a place of the other
+	// version.
 	insteadFrom, insteadTo place
 }
 
@@ -35,7 +35,7 @@ type made struct {
 	places []string // of what was put aside
 }
 
-// tooDeep: see deepest. A value that is moved counts by the longer of its places, so that the answer is the same in both versions.
+// tooDeep: see deepest. A moved value counts by the longer of its places, so that the result is the same in both versions.
 func (s *step) tooDeep(object map[string]any) bool {
 	for _, f := range s.fields {
 		levels := deepest - max(len(f.from), len(f.to), len(f.insteadFrom), len(f.insteadTo))
@@ -53,13 +53,13 @@ func (s *step) tooDeep(object map[string]any) bool {
 	return false
 }
 
-// isDeeper says whether a value stands there that has more levels than that.
+// isDeeper reports whether the value at a place has more levels than that.
 func isDeeper(object map[string]any, p place, levels int) bool {
 	value, ok := get(object, p)
 	return ok && deeper(value, levels)
 }
 
-// run converts an object. back is what the object keeps of the version that it is converted to; lost in it is changed.
+// run converts an object. back is what the object keeps of the version that it is converted to. run changes back.lost.
 func (s *step) run(object map[string]any, back entry) made {
 	m := made{object: opened(object, s.containers), entry: entry{lost: map[string]any{}, filled: map[string]any{}}}
 	values, found := make([]any, len(s.fields)), make([]bool, len(s.fields))
@@ -90,8 +90,8 @@ func (s *step) run(object map[string]any, back entry) made {
 	return m
 }
 
-// putAside what stands at a place that one of the versions lacks. An object that is empty since fields were taken out of it is not
-// kept: it comes back with them.
+// putAside moves values of places that one of the versions lacks to lost. It drops an object that is empty because fields were
+// taken out of it: that comes back with the fields.
 func (s *step) putAside(m *made, found []bool) {
 	for _, p := range s.apart {
 		value, ok := take(m.object, p)
@@ -111,7 +111,7 @@ func (s *step) putAside(m *made, found []bool) {
 	}
 }
 
-// write a value to its new place, or a default if there is none.
+// write writes a value to its new place, or a default if there is none.
 func (f *move) write(m *made, value any, found bool, instead any) {
 	fill := f.absent
 	if !void(instead) {
@@ -133,8 +133,8 @@ func (f *move) write(m *made, value any, found bool, instead any) {
 	}
 }
 
-// room says whether a default can be written: which objects are missing for that, of those that both versions have, and that nothing
-// else is in the way of them.
+// room reports whether a default can be written: no other value is in the way. It returns the missing objects around it, of those
+// that both versions have.
 func (f *move) room(object map[string]any) (missing []place, ok bool) {
 	if objectAt(object, f.within) == nil {
 		return nil, false
@@ -150,7 +150,7 @@ func (f *move) room(object map[string]any) (missing []place, ok bool) {
 	return missing, true
 }
 
-// removeMade removes the objects that were made for a default, if nothing else is in them.
+// removeMade removes the objects that were created for a default, if they are empty.
 func (f *move) removeMade(object map[string]any, back entry) {
 	for i := len(f.both); i > len(f.within); i-- {
 		p := f.both[:i]
@@ -163,8 +163,8 @@ func (f *move) removeMade(object map[string]any, back entry) {
 	}
 }
 
-// wasFilled says whether a value was written by a conversion from the version that is converted to now, for want of one there, and
-// has not been changed since. A record that says so is believed only if that conversion would write the same.
+// wasFilled reports whether a conversion from the target version wrote a value because there was none, and the value has not
+// changed since. A record that says so counts only if that conversion would write the same.
 func (f *move) wasFilled(object map[string]any, value any, back entry) bool {
 	would := f.absentTo
 	if f.insteadTo != nil && objectAt(object, f.insteadTo.parent()) != nil {
@@ -174,8 +174,8 @@ func (f *move) wasFilled(object map[string]any, value any, back entry) bool {
 	return ok && !void(would) && same(filled, value) && same(would, value)
 }
 
-// giveBack what was put aside when the object was converted from the version that it is converted to now: only where a conversion
-// would put it aside again, to objects that are still there, and to places that are not taken.
+// giveBack returns values that were put aside when the object was converted from the target version. It does so only if a
+// conversion would put them aside again, in objects that still exist, and at places that are not taken.
 func (s *step) giveBack(object, lost map[string]any, unfilled []bool) {
 	if len(lost) == 0 {
 		return
@@ -190,7 +190,7 @@ func (s *step) giveBack(object, lost map[string]any, unfilled []bool) {
 			case f.to.within(p):
 				remove(value, f.to[len(p):])
 			}
-			// While nothing stands where it would be the substitute for, it must not come to count.
+			// A substitute must not come to count while the place that it substitutes for is empty.
 			if f.insteadTo != nil && p.within(f.insteadTo) && !void(value) && !unfilled[i] {
 				is, _ := get(object, f.to)
 				_, room := f.room(object)
@@ -203,7 +203,7 @@ func (s *step) giveBack(object, lost map[string]any, unfilled []bool) {
 	}
 }
 
-// remove what stands at a place below a value.
+// remove removes the value at a place below a value.
 func remove(value any, p place) {
 	if object, ok := value.(map[string]any); ok {
 		take(object, p)

@@ -4,7 +4,7 @@ import "testing"
 
 const key = "example.com/conversion"
 
-// gadgets is a kind whose tables have everything that tables can have.
+// gadgets returns a kind whose tables use everything that tables can have.
 func gadgets() Kind {
 	return Kind{Group: "example.com", Name: "Gadget", Hub: "v1", Annotation: key, Versions: []Version{
 		{ // flat fields that the hub has in an object of its own
@@ -51,7 +51,7 @@ func converterOf(t interface {
 	return c
 }
 
-// TestWrongTables: a table that would break the law is refused, with a sentence that says what is wrong.
+// TestWrongTables: a table that would break the law is refused, with an error that names the problem.
 func TestWrongTables(t *testing.T) {
 	table := func(v Version) Kind {
 		v.Name = "v2"

@@ -17,14 +17,14 @@ import (
 
 const root = "../.."
 
-// TestChartIsUpToDate: what is in the chart is what would be written.
+// TestChartIsUpToDate: the files in the chart are as they would be written.
 func TestChartIsUpToDate(t *testing.T) {
 	if err := run(root, true); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestCheckFinds: a file that differs, one that is missing and one too many fail the check; writing repairs all three.
+// TestCheckFinds: the check fails on a file that differs, is missing or is superfluous; writing repairs all three.
 func TestCheckFinds(t *testing.T) {
 	copied := t.TempDir()
 	if err := os.CopyFS(filepath.Join(copied, "deploy"), os.DirFS(root+"/deploy")); err != nil {
@@ -53,7 +53,7 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// TestCRDsAreWhole: with the pod template put back, each file is the CRD that it is from.
+// TestCRDsAreWhole: with the pod template inserted again, each file equals the CRD that it was made from.
 func TestCRDsAreWhole(t *testing.T) {
 	files, err := crds(root)
 	if err != nil {
@@ -84,7 +84,7 @@ func TestCRDsAreWhole(t *testing.T) {
 	}
 }
 
-// TestSplitRefuses what would not be put together again.
+// TestSplitRefuses: split rejects a text that could not be put together again.
 func TestSplitRefuses(t *testing.T) {
 	const one = "spec:\n  a:" + templateKey + "                      b: 1\n  c: 2\n"
 	for name, text := range map[string]string{
@@ -101,7 +101,7 @@ func TestSplitRefuses(t *testing.T) {
 	}
 }
 
-// TestAddedRefuses what the template would not write.
+// TestAddedRefuses: added rejects patches that the template would not write.
 func TestAddedRefuses(t *testing.T) {
 	const version, conversion = "- {op: add, path: /spec/versions/-, value: {name: v2}}\n", "- {op: add, path: /spec/conversion, value: {strategy: None}}\n"
 	for name, patch := range map[string]string{
@@ -117,7 +117,7 @@ func TestAddedRefuses(t *testing.T) {
 	}
 }
 
-// TestPermissionsOfTheChart: the chart knows each role of deploy, with its rules.
+// TestPermissionsOfTheChart: the chart contains each role of deploy, with its rules.
 func TestPermissionsOfTheChart(t *testing.T) {
 	got, err := permissions(root)
 	if err != nil {
@@ -131,7 +131,7 @@ func TestPermissionsOfTheChart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, rules := range map[string]int{
-		"training-operator": 9, "training-operator-mpijob": 5, "training-operator-mpijob-v2beta1": 4, "training-operator-leader-election": 1,
+		"training-operator": 9, "training-operator-mpijob": 5, "training-operator-mpijob-v2beta1": 4, "training-operator-leader-election": 2,
 		"training-operator-metrics-auth": 2, "training-operator-metrics-reader": 1,
 		"kubeflow-training-admin": 0, "kubeflow-training-edit": 6, "kubeflow-training-view": 3,
 	} {
@@ -142,13 +142,16 @@ func TestPermissionsOfTheChart(t *testing.T) {
 	if len(content.Roles) != 9 {
 		t.Errorf("%d roles", len(content.Roles))
 	}
-	want := []rbacv1.PolicyRule{{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}}}
+	want := []rbacv1.PolicyRule{
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{"1ca428e5.training-operator.kubeflow.org"}, Verbs: []string{"get", "update"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
+	}
 	if diff := cmp.Diff(want, content.Roles["training-operator-leader-election"].Rules); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestSchemaKnowsKinds: the value kinds takes each kind, and no other word.
+// TestSchemaKnowsKinds: the value kinds accepts each kind, and no other word.
 func TestSchemaKnowsKinds(t *testing.T) {
 	text, err := os.ReadFile(root + "/deploy/chart/values.schema.json")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command chartfiles writes the files of the Helm chart that follow from others: Helm reads no file from outside of a chart.
+// Command chartfiles writes the files of the Helm chart that are generated from others: Helm reads no file from outside a chart.
 //
 //	go run ./deploy/chartfiles          writes them
 //	go run ./deploy/chartfiles -check   lists those that are not as they would be written, and exits with 1
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// file is one that is written, by its path in the chart.
+// file is a generated file, by its path in the chart.
 type file struct {
 	path string
 	text []byte
@@ -92,7 +92,7 @@ func generate(root string) ([]file, error) {
 	return append(files, permissions, readme), nil
 }
 
-// unlisted are CRDs in the chart that nothing is generated from: those of a kind that is no more.
+// unlisted returns CRDs in the chart that nothing is generated from: those of removed kinds.
 func unlisted(chart string, files []file) (paths []string, err error) {
 	there, err := filepath.Glob(filepath.Join(chart, "crd-files", "*"))
 	if err != nil {

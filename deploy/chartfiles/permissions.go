@@ -16,14 +16,14 @@ import (
 	"stoic/training/kinds"
 )
 
-// role is what a template needs to know of one.
+// role holds what a template needs to know of a role.
 type role struct {
 	Labels          map[string]string       `json:"labels,omitempty"`
 	Rules           []rbacv1.PolicyRule     `json:"rules,omitempty"`
 	AggregationRule *rbacv1.AggregationRule `json:"aggregationRule,omitempty"`
 }
 
-// permissions holds the plurals of the kinds, by which templates choose rules, and all roles of deploy.
+// permissions returns a file with the plurals of the kinds, by which templates choose rules, and all roles of deploy.
 func permissions(root string) (file, error) {
 	var content struct {
 		Kinds map[string]string `json:"kinds"`
@@ -54,7 +54,7 @@ func permissions(root string) (file, error) {
 	return file{"files/permissions.yaml", append(fmt.Appendf(nil, header, from), text...)}, nil
 }
 
-// roles adds those of a file.
+// roles adds the roles of a file.
 func roles(path string, found map[string]role) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

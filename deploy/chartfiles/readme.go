@@ -51,7 +51,7 @@ Needed for ` + "`render: skipIfMissing`" + `: Helm asks the cluster which kinds 
 |---|---|---|
 `
 
-// readme is the chart's page: a row for each value.
+// readme returns the chart's page, with a row for each value.
 func readme(root string) (file, error) {
 	text, err := os.ReadFile(filepath.Join(root, "deploy", "chart", "values.yaml"))
 	if err != nil {
@@ -69,7 +69,7 @@ func readme(root string) (file, error) {
 	return file{"README.md", []byte(out.String())}, nil
 }
 
-// rows writes one for each key of a map, and those below it where they are values of their own: where they have comments.
+// rows writes a row for each key of a map, and for the keys below it if they have comments: they are then values of their own.
 func rows(out *strings.Builder, path string, values *yaml.Node) error {
 	for i := 0; i+1 < len(values.Content); i += 2 {
 		key, value := values.Content[i], values.Content[i+1]
@@ -98,7 +98,7 @@ func rows(out *strings.Builder, path string, values *yaml.Node) error {
 	return nil
 }
 
-// group says whether a value is a map of values, and not one value that is a map.
+// group reports whether a value is a map of values, and not one value that is a map.
 func group(value *yaml.Node) bool {
 	if value.Kind != yaml.MappingNode {
 		return false
@@ -111,7 +111,7 @@ func group(value *yaml.Node) bool {
 	return false
 }
 
-// comment is the paragraph above a key, in one line.
+// comment returns the paragraph above a key, in one line.
 func comment(key *yaml.Node) string {
 	paragraphs := strings.Split(key.HeadComment, "\n\n")
 	var words []string

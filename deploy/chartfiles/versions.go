@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// served are the versions, beside the stored one, that components of kustomize add to CRDs: list items of spec.versions, to stand behind
-// those of a CRD. What they add besides, spec.conversion, is the template's: it depends on values.
+// served returns the versions, besides the stored one, that kustomize components add to CRDs: list items of spec.versions that follow
+// those of a CRD. Components also set spec.conversion; in the chart the template writes it, as it depends on values.
 func served(root string) (files []file, err error) {
 	paths, err := filepath.Glob(filepath.Join(root, "deploy", "components", "*", "*jobs.yaml"))
 	if err != nil || len(paths) == 0 {
@@ -38,7 +38,7 @@ func served(root string) (files []file, err error) {
 	return files, nil
 }
 
-// added to spec.versions by a patch, indented as in a CRD. A patch that does anything else but that and to set spec.conversion is an error.
+// added returns what a patch adds to spec.versions, indented as in a CRD. Any other change is an error, except of spec.conversion.
 func added(patch []byte) ([]byte, error) {
 	var operations []struct {
 		Op, Path string

@@ -41,6 +41,7 @@ func alertGroups() []alertGroup {
 		{"training-operator.presence", presence()},
 		{"training-operator.work", work()},
 		{"training-operator.api", api()},
+		{"training-operator.conversion", conversion()},
 		{"training-jobs", jobs()},
 	}
 }

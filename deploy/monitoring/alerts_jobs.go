@@ -17,7 +17,7 @@ func jobs() []Alert {
 			Description: `{{ $labels.framework }} jobs in namespace {{ $labels.job_namespace }} that were rejected within a quarter of an hour, for {{ $labels.reason }}: {{ $value | printf "%.0f" }}. The events of each job say what is wrong, where, and what to write instead.`,
 		},
 		{
-			Name: "TrainingJobStuckPending", Severity: Warning, For: 5 * time.Minute,
+			Name: "TrainingJobStuckPending", Severity: Info, For: 5 * time.Minute,
 			Expression:  fmt.Sprintf("time() - %s > 3600", by("min", where, "training_operator_oldest_pending_job_timestamp_seconds")),
 			Summary:     "A training job has been waiting to run for more than an hour.",
 			Description: `A {{ $labels.framework }} job in namespace {{ $labels.job_namespace }} has been waiting to run for {{ $value | humanizeDuration }}. It is neither suspended nor rejected.`,

@@ -28,9 +28,10 @@ or
 		},
 		{
 			Name: "TrainingOperatorNoLeader", Severity: Critical, For: 5 * time.Minute,
+			// The gauge is 1 from when a process begins to work. The one that holds the lease first waits until pods and the like are read.
 			Expression:  by("max", "", leader) + " == 0",
-			Summary:     "The training operator runs, and no process of it leads.",
-			Description: at + ` has processes that are scraped, and none holds the lease. New jobs are not started and finished ones are not noticed; pods that run go on.`,
+			Summary:     "The training operator runs, and no process of it works.",
+			Description: at + ` has processes that are scraped, and none works: none holds the lease, or its holder has not read yet what it has to read first. New jobs are not started and finished ones are not noticed; pods that run go on.`,
 		},
 		{
 			Name: "TrainingOperatorManyLeaders", Severity: Critical, For: 10 * time.Minute,

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// File is what is generated, by its place in the checkout.
+// File is a generated file, by its path in the checkout.
 type File struct {
 	Path string
 	Text []byte
@@ -16,11 +16,16 @@ const (
 	chart = "deploy/chart/" // Helm reads no file from outside its chart
 )
 
-// Files are all of them.
+// Files returns all generated files. Alerts link to runbooks at the address, except those of the chart, which has a value for it.
 func Files(runbooks string) ([]File, error) {
 	rules, err := Rules(runbooks)
 	if err != nil {
 		return nil, fmt.Errorf("make the rules: %w", err)
+	}
+	// Whatever address is asked for: the chart's template replaces this one by its value prometheusRule.runbooks.
+	ofChart, err := Rules(Runbooks)
+	if err != nil {
+		return nil, fmt.Errorf("make the rules of the chart: %w", err)
 	}
 	object, err := PrometheusRule(runbooks)
 	if err != nil {
@@ -30,7 +35,7 @@ func Files(runbooks string) ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the ServiceMonitor: %w", err)
 	}
-	files := []File{{here + "rules.yaml", rules}, {chart + "files/rules.yaml", rules}, {here + "prometheusrule.yaml", object}, {here + "servicemonitor.yaml", monitor}}
+	files := []File{{here + "rules.yaml", rules}, {chart + "files/rules.yaml", ofChart}, {here + "prometheusrule.yaml", object}, {here + "servicemonitor.yaml", monitor}}
 	for _, d := range Dashboards() {
 		text, err := d.JSON()
 		if err != nil {
@@ -49,19 +54,19 @@ func Files(runbooks string) ([]File, error) {
 	return files, nil
 }
 
-// serviceMonitor lets the Prometheus operator find the Service of deploy/controller.
+// serviceMonitor returns the object by which the Prometheus operator finds the Service of deploy/controller.
 func serviceMonitor() ([]byte, error) {
 	return document(map[string]any{"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor",
 		"metadata": map[string]any{"name": "training-operator", "namespace": "kubeflow", "labels": labels()},
 		"spec":     map[string]any{"selector": map[string]any{"matchLabels": labels()}, "endpoints": []any{map[string]string{"port": "monitoring-port", "path": "/metrics"}}}})
 }
 
-// labels of all that is the operator's.
+// labels returns the labels of all objects of the operator.
 func labels() map[string]string {
 	return map[string]string{"control-plane": "kubeflow-training-operator"}
 }
 
-// kustomization installs all: kubectl apply -k deploy/monitoring.
+// kustomization returns the file that installs everything: kubectl apply -k deploy/monitoring.
 func kustomization() ([]byte, error) {
 	var maps []any
 	for _, d := range Dashboards() {

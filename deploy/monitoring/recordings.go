@@ -8,19 +8,19 @@ import (
 
 // Recording is a rule that keeps the result of an expression as a series.
 type Recording struct {
-	// Record is LEVEL:METRIC:OPERATION. A level that begins with operator has the labels namespace and job of what is scraped,
-	// and those that follow.
+	// Record is LEVEL:METRIC:OPERATION. A level that begins with operator has the labels namespace and job of the scraped target, and
+	// those that follow.
 	Record, Expression string
-	// What it is, for the documentation.
+	// What describes it, for the documentation.
 	What string
 }
 
-// Recordings are what dashboards ask for again and again, and what alerts compare.
+// Recordings returns what dashboards query repeatedly, and what alerts compare.
 func Recordings() []Recording { return append(operatorRecordings(), jobRecordings()...) }
 
-const step = 15 * time.Minute // of what is counted of jobs: they come in minutes and hours
+const step = 15 * time.Minute // window of counts of jobs: they change over minutes and hours
 
-// operatorRecordings leave out the processes of other operators, and add up those of one.
+// operatorRecordings leave out the processes of other operators, and add up the processes of one.
 func operatorRecordings() []Recording {
 	return []Recording{
 		{"operator_controller_result:controller_runtime_reconcile:rate5m", by("sum", "controller, result", rate("controller_runtime_reconcile_total", "5m")),
@@ -39,7 +39,7 @@ func operatorRecordings() []Recording {
 	}
 }
 
-// jobRecordings count what happened to jobs, the first event of a namespace included.
+// jobRecordings count what happened to jobs, including the first event of a namespace.
 func jobRecordings() []Recording {
 	return []Recording{
 		created(), ended("successful", step), ended("failed", step), ended("restarted", step), ended("deleted", step), rejections(),
@@ -57,12 +57,12 @@ func jobRecordings() []Recording {
 
 func created() Recording { return ended("created", step) }
 
-// ended counts jobs by what became of them, in the words of training_operator_jobs_*_total.
+// ended counts jobs by outcome, with the words of training_operator_jobs_*_total.
 func ended(as string, within time.Duration) Recording {
 	return counted(as, "job_namespace, framework", within)
 }
 
-// rejections are counted by what is wrong first, too.
+// rejections are also counted by the first problem.
 func rejections() Recording { return counted("rejected", "job_namespace, framework, reason", step) }
 
 func counted(as, labels string, within time.Duration) Recording {

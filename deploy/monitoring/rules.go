@@ -6,8 +6,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Runbooks is where the runbooks stand unless the generator is told of another place. The address is one that nobody can have: the
-// project has no public one.
+// Runbooks is the address of the runbooks unless the generator gets another one. It is an address that no one can own: the project has no
+// public one.
 const Runbooks = "https://example.org/stoic/docs/runbooks/"
 
 // group and rule are what Prometheus reads.
@@ -25,7 +25,7 @@ type rule struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// groups of rules. Recordings stand before the alerts of their group: Prometheus evaluates a group from its beginning.
+// groups returns the groups of rules. Recordings precede the alerts of their group: Prometheus evaluates a group in order.
 func groups(runbooks string) []group {
 	recorded := map[string][]Recording{"training-operator.work": operatorRecordings(), "training-jobs": jobRecordings()}
 	var all []group
@@ -51,12 +51,12 @@ func (a Alert) rule(runbooks string) rule {
 	return r
 }
 
-// Rules is a rule file of Prometheus.
+// Rules returns a rule file of Prometheus.
 func Rules(runbooks string) ([]byte, error) {
 	return document(map[string]any{"groups": groups(runbooks)})
 }
 
-// PrometheusRule is the same as an object of the Prometheus operator.
+// PrometheusRule returns the same as an object of the Prometheus operator.
 func PrometheusRule(runbooks string) ([]byte, error) {
 	return document(map[string]any{
 		"apiVersion": "monitoring.coreos.com/v1",

@@ -26,7 +26,7 @@ func read(t *testing.T, elements ...string) string {
 	return string(text)
 }
 
-// TestRunbooks: each alert has a runbook with four sections, and no runbook is without its alert. What a runbook names exists.
+// TestRunbooks: each alert has a runbook with four sections, and each runbook has an alert. What a runbook names exists.
 func TestRunbooks(t *testing.T) {
 	there := thereIs(t)
 	var want []string
@@ -50,7 +50,7 @@ func TestRunbooks(t *testing.T) {
 	}
 }
 
-// things that a runbook may name.
+// things are what a runbook may name.
 type things struct {
 	commands, flags, targets, metrics, roots []string
 	// reasons and objects are pages in which a name must occur.
@@ -98,7 +98,7 @@ var (
 	reasonWord  = regexp.MustCompile("`((?:Pod|Failed|PodGroup)[A-Z][A-Za-z]+)`")
 )
 
-// wrongIn a runbook, one sentence each.
+// wrongIn returns what is wrong in a runbook, one sentence each.
 func (th things) wrongIn(alert, text string) (wrong []string) {
 	report := func(what, name string) { wrong = append(wrong, what+": "+name) }
 	if !strings.HasPrefix(text, "# "+alert+"\n\n## Meaning\n") {

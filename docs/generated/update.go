@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// Update writes the files that are missing or differ, by their paths, with the folders that they need. With check it writes
+// Update writes the files that are missing or differ, by their paths, and creates the folders that they need. With check it writes
 // nothing. It returns the paths of those files, sorted.
 func Update(files map[string][]byte, check bool) (stale []string, err error) {
 	for _, path := range slices.Sorted(maps.Keys(files)) {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUpdate: what is missing, empty or other is stale, in order; a check writes nothing; what is written is not stale.
+// TestUpdate: a file that is missing, empty or different is stale, in order; a check writes nothing; what is written is not stale.
 func TestUpdate(t *testing.T) {
 	folder := t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }

@@ -5,13 +5,13 @@
 //	go run ./schema/crd -types ./examples/operators/foobar -o examples/operators/foobar/deploy/crd -former=false
 //	                                         write those of another operator
 //
-// It goes in three steps, told in docs/decisions/0002-crd-generator.md:
+// It works in three steps; docs/decisions/0002-crd-generator.md describes them:
 //
 //	generate   controller-gen reads the types and their markers (kinds.TFJobObject and so on); see package generate, which
 //	           `stoic crd generate` calls for packages of any module
-//	shape      names, descriptions, pod templates and columns are made what we want to publish;
-//	           other shapes of the same schema, for tests, are made at the same time
-//	write      YAML, sorted, under a header; or the comparison with what is there
+//	shape      edits names, descriptions, pod templates and columns for publication; at the same time it makes
+//	           other shapes of the same schema, for tests
+//	write      writes YAML, sorted, under a header; or compares with the files that exist
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	flag.BoolVar(&run.former, "former", true, "write the shape that training-operator v1.9.4 installs, too")
 	flag.StringVar(&run.crds, "o", "deploy/crd", "directory for the CRDs that are installed, one file per kind")
 	flag.StringVar(&run.fixtures, "fixtures", "test/fixtures", "directory for the other shapes, which tests use")
-	flag.StringVar(&run.infix, "infix", "", "what stands behind the plural in the names of fixtures: a version beside another one")
+	flag.StringVar(&run.infix, "infix", "", "what follows the plural in the names of fixtures, such as a version")
 	flag.BoolVar(&run.check, "check", false, "write nothing; exit 1 if a file is not what would be written")
 	flag.Parse()
 

@@ -8,16 +8,16 @@ import (
 	"stoic/schema/crd/generate"
 )
 
-// What the Go types of package training/kinds are called beyond the kind's name: TFJobObject is kind TFJob.
+// typeSuffix is what the Go types of package training/kinds append to the name of the kind: TFJobObject is kind TFJob.
 const typeSuffix = "Object"
 
-// publish makes the shape that is installed.
+// publish makes the shape that clusters install.
 func publish(crd *crdv1.CustomResourceDefinition) {
 	rename(crd)
 	generate.Publish(crd)
 }
 
-// rename gives the CRD its kind, which the Go type cannot be called: that name is the Kind's function.
+// rename sets the kind of the CRD. The Go type cannot have that name: it is a function that returns the Kind.
 func rename(crd *crdv1.CustomResourceDefinition) {
 	delete(crd.Annotations, "controller-gen.kubebuilder.io/version") // tools/go.mod has it
 	kind := strings.TrimSuffix(crd.Spec.Names.Kind, typeSuffix)
@@ -29,9 +29,9 @@ func rename(crd *crdv1.CustomResourceDefinition) {
 	crd.Spec.Names.ListKind = kind + "List"
 }
 
-// formerly makes the shape that training-operator v1.9.4 installs, for tests against clusters that
-// have it: unknown fields are pruned everywhere, the project's own values are hardly checked, the
-// status knows no generation. The pod template is that of our Kubernetes libraries.
+// formerly makes the shape that training-operator v1.9.4 installs, for tests against clusters that have it: unknown fields are
+// pruned everywhere, the project's own values are hardly checked, and the status has no observedGeneration. The pod template is
+// that of our Kubernetes libraries.
 func formerly(crd *crdv1.CustomResourceDefinition) {
 	rename(crd)
 	crd.Spec.Names.ShortNames, crd.Spec.Names.Categories = nil, nil
@@ -64,8 +64,8 @@ func formerColumns(columns []crdv1.CustomResourceColumnDefinition) []crdv1.Custo
 	return kept
 }
 
-// open makes a CRD that takes anything: spec and status have no type at all, so that "nonsense" and
-// 7 are stored too. Tests use it for what only the converter can stop.
+// open makes a CRD that takes anything: spec and status have no type, so that "nonsense" and 7 are stored, too. Tests use it for
+// what only the converter can reject.
 func open(crd *crdv1.CustomResourceDefinition) {
 	formerly(crd)
 	for i := range crd.Spec.Versions {

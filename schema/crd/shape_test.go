@@ -21,9 +21,8 @@ import (
 	"stoic/training/kinds"
 )
 
-// The tests read the files as they stand in the repository: these are what clusters get. That they are
-// up to date is what -check is for. CEL rules are compiled in tools/crdtest, which may use what the
-// program may not.
+// The tests read the files in the repository, which clusters install. -check verifies that they are up to date. tools/crdtest
+// compiles the CEL rules, because it may import what the program may not.
 
 const (
 	crds     = "../../deploy/crd"
@@ -53,7 +52,7 @@ func each(t *testing.T, test func(*testing.T, *training.Kind, *crdv1.CustomResou
 	}
 }
 
-// fileOf the CRD of a kind. That of another version than v1 is installed in place of it.
+// fileOf returns the path of the CRD of a kind. A version other than v1 is installed instead of v1.
 func fileOf(kind *training.Kind) string {
 	if kind.Version != "v1" {
 		return filepath.Join("..", "..", "deploy", kind.Singular+"-"+kind.Version, kind.Plural+".yaml")
@@ -61,8 +60,8 @@ func fileOf(kind *training.Kind) string {
 	return filepath.Join(crds, kind.Plural+".yaml")
 }
 
-// kubectl apply copies the object as JSON into an annotation, and all annotations of an object together
-// hold 262144 bytes. The margin is for what a newer Kubernetes adds to the pod.
+// TestSize: kubectl apply copies the object as JSON into an annotation, and all annotations of an object together hold 262144
+// bytes. The margin is for fields that a newer Kubernetes adds to the pod.
 func TestSize(t *testing.T) {
 	const limit = 200_000
 	for _, kind := range kinds.Served() {
@@ -103,7 +102,7 @@ func TestNamesAndSubresources(t *testing.T) {
 	})
 }
 
-// Scripts parse the columns that show without -o wide. They never change.
+// TestColumns: scripts parse the columns that kubectl shows without -o wide, so these never change.
 func TestColumns(t *testing.T) {
 	want := []crdv1.CustomResourceColumnDefinition{
 		{Name: "State", Type: "string", JSONPath: ".status.conditions[-1:].type"},
@@ -124,7 +123,7 @@ func TestColumns(t *testing.T) {
 	})
 }
 
-// What a job must name at the least, and what the pod must.
+// TestRequired: the fields that a job must have, and that a pod must have.
 func TestRequired(t *testing.T) {
 	each(t, func(t *testing.T, kind *training.Kind, crd *crdv1.CustomResourceDefinition) {
 		container := "spec." + kind.ReplicaSpecsField + "{}.template.spec.containers[]"
@@ -150,7 +149,7 @@ func TestRequired(t *testing.T) {
 	})
 }
 
-// Every object of a pod template keeps unknown fields; nothing else does.
+// TestPodTemplateIsOpen: every object of a pod template keeps unknown fields; nothing else does.
 func TestPodTemplateIsOpen(t *testing.T) {
 	each(t, func(t *testing.T, kind *training.Kind, crd *crdv1.CustomResourceDefinition) {
 		template := "spec." + kind.ReplicaSpecsField + "{}.template"
@@ -163,7 +162,7 @@ func TestPodTemplateIsOpen(t *testing.T) {
 	})
 }
 
-// A list that is a map needs its keys in every element, or a default for them.
+// TestListKeysExist: every element of a list that is a map must have its keys, or a default for them.
 func TestListKeysExist(t *testing.T) {
 	each(t, func(t *testing.T, _ *training.Kind, crd *crdv1.CustomResourceDefinition) {
 		generate.Visit(generate.SchemaOf(crd, 0), generate.Place{}, func(node *crdv1.JSONSchemaProps, at generate.Place) {
@@ -177,7 +176,7 @@ func TestListKeysExist(t *testing.T) {
 	})
 }
 
-// structure does what the API server does with a schema when a CRD is stored.
+// structure converts a schema as the API server does when a CRD is stored.
 func structure(t *testing.T, crd *crdv1.CustomResourceDefinition) *structural.Structural {
 	t.Helper()
 	internal := new(apiextensions.JSONSchemaProps)
@@ -232,7 +231,7 @@ spec:
 status: {replicaStatuses: {Worker: {active: 1}}, observedGeneration: 1, typo: 1}
 `
 
-// What the API server stores of an object: which fields it drops and which it fills in.
+// TestStored: which fields of an object the API server drops, and which it defaults.
 func TestStored(t *testing.T) {
 	tests := []struct {
 		crd           string
@@ -274,7 +273,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// The shape of v1.9.4 checks nothing of the project's own values and has one rule.
+// TestFormerShape: the shape of v1.9.4 checks none of the project's own values and has one rule.
 func TestFormerShape(t *testing.T) {
 	crd, _ := read(t, fixtures+"/tfjobs-v1.9.4-shape.yaml")
 	if len(crd.Spec.Names.ShortNames)+len(crd.Spec.Names.Categories) != 0 || len(crd.Spec.Versions[0].AdditionalPrinterColumns) != 2 {
@@ -297,7 +296,7 @@ func TestFormerShape(t *testing.T) {
 	}
 }
 
-// TestAnnotations: those that an author has written stay, as the approval that groups of Kubernetes need; the version of the tool goes.
+// TestAnnotations: annotations that the user wrote stay, such as the API approval. The version of controller-gen is removed.
 func TestAnnotations(t *testing.T) {
 	crd := &crdv1.CustomResourceDefinition{}
 	crd.Annotations = map[string]string{"controller-gen.kubebuilder.io/version": "v1", "api-approved.kubernetes.io": "unapproved, an example"}

@@ -68,7 +68,7 @@ func write(files map[string][]byte) error {
 	return nil
 }
 
-// compare says on standard output what differs from what write would write.
+// compare prints how the files differ from what write would write.
 func compare(files map[string][]byte) error {
 	drift := false
 	for _, path := range slices.Sorted(maps.Keys(files)) {

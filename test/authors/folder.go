@@ -20,7 +20,7 @@ import (
 // Folder holds the files of the tutorial as its reader has them after a step: content by path.
 type Folder map[string]string
 
-// Take what a block says of its file: all of it, or declarations that take the place of those of the same names.
+// Take adds a block's file: all of it, or declarations that replace those of the same names.
 func (f Folder) Take(b Block) error {
 	if b.File == "" {
 		return nil
@@ -41,7 +41,7 @@ func (f Folder) Take(b Block) error {
 	return nil
 }
 
-// WriteTo a directory.
+// WriteTo writes the files into a directory.
 func (f Folder) WriteTo(dir string) error {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		path := filepath.Join(dir, name)
@@ -62,7 +62,7 @@ type piece struct {
 	imports  []string
 }
 
-// replace declarations of a file by those of the same names, and add the others at its end.
+// replace replaces declarations of a file by those of the same names, and appends the others.
 func replace(whole, part string) (string, error) {
 	const head = "package p\n"
 	before, err := pieces(whole)
@@ -114,7 +114,7 @@ func imports(paths []string) string {
 	return b.String() + ")"
 }
 
-// pieces of a file: its declarations with their comments.
+// pieces returns the pieces of a file: its declarations with their comments.
 func pieces(text string) (all []piece, err error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, "", text, parser.ParseComments)
@@ -153,7 +153,7 @@ func pieces(text string) (all []piece, err error) {
 	return all, nil
 }
 
-// Lines that are not blank, of files of the folder.
+// Lines counts the lines that are not blank, in files of the folder.
 func (f Folder) Lines(files ...string) (n int, err error) {
 	for _, file := range files {
 		if _, there := f[file]; !there {

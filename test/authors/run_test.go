@@ -18,7 +18,7 @@ import (
 // patience bounds every wait for a condition; it is generous because machines are slow.
 const patience = 90 * time.Second
 
-// module is a folder of the tutorial on disk, and how commands are run there.
+// module is a folder of the tutorial on disk, and how commands run there.
 type module struct {
 	t               *testing.T
 	dir, kubeconfig string
@@ -40,7 +40,7 @@ func newModule(t *testing.T, f Folder, first Block, kubeconfig string) *module {
 	return m
 }
 
-// output of a script, and whether it failed.
+// output returns the output of a script, and whether it failed.
 func (m *module) output(script string) (string, error) {
 	cmd := exec.CommandContext(m.t.Context(), "bash", "-ec", script)
 	cmd.Dir, cmd.Env = m.dir, m.env
@@ -48,7 +48,7 @@ func (m *module) output(script string) (string, error) {
 	return string(out), err
 }
 
-// script runs to its end.
+// script runs a script to its end.
 func (m *module) script(b Block) (out string) {
 	m.t.Helper()
 	m.t.Logf("$ %s", strings.ReplaceAll(b.Script, "\n", "\n$ "))
@@ -59,7 +59,7 @@ func (m *module) script(b Block) (out string) {
 	return out
 }
 
-// console compares what is printed. What only reads is asked again until it is so.
+// console compares the output. A command that only reads is retried until the output matches.
 func (m *module) console(b Block) {
 	m.t.Helper()
 	for _, c := range b.Commands {
@@ -74,10 +74,10 @@ func (m *module) console(b Block) {
 	}
 }
 
-// same but for line ends at the end.
+// same compares without line ends at the end.
 func same(a, b string) bool { return strings.TrimRight(a, "\n") == strings.TrimRight(b, "\n") }
 
-// shells are the blocks of a step that hold commands.
+// shells returns the blocks of a step that have commands.
 func shells(s Step) (all []Block) {
 	for _, b := range s.Blocks {
 		if b.File == "" {
@@ -100,7 +100,7 @@ func TestSteps(t *testing.T) {
 			t.Parallel()
 			m := newModule(t, all[i], first[0], "none")
 			m.script(first[1])
-			for _, b := range first[2:] { // all that is printed in step 1 is about step 1
+			for _, b := range first[2:] { // all output in step 1 is about step 1
 				if i == 0 {
 					m.console(b)
 				}
@@ -135,7 +135,7 @@ func TestProgram(t *testing.T) {
 	t.Run("fault plans", func(t *testing.T) { faultPlans(t, m, shells(steps[7])) })
 }
 
-// faultPlans of the example hold for the operator of the tutorial: it does the same.
+// faultPlans: the plans of the example hold for the operator of the tutorial, which does the same.
 func faultPlans(t *testing.T, m *module, blocks []Block) {
 	if len(blocks) != 1 {
 		t.Fatalf("step 8 has other blocks: %+v", blocks)
@@ -151,7 +151,7 @@ func faultPlans(t *testing.T, m *module, blocks []Block) {
 	}
 }
 
-// stay runs a script but for its last line, and starts that.
+// stay runs a script without its last line, and starts that line.
 func (m *module) stay(b Block) {
 	m.t.Helper()
 	cut := strings.LastIndex(b.Script, "\n")

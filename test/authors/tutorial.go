@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// Step of the tutorial: what stands below one heading.
+// Step is a step of the tutorial: the text below one heading.
 type Step struct {
 	Title  string
 	Blocks []Block
 }
 
-// Block is one fenced piece of a step.
+// Block is one fenced block of a step.
 type Block struct {
 	Line int // of its first line in the page
-	// File is named by a comment in the first line; "": it is none.
+	// File is named by a comment in the first line; "": the block is not a file.
 	File string
 	Text string
 	// Script is a block of language sh.
 	Script string
-	// Stays: the script runs until it is interrupted, in a terminal of its own.
+	// Stays: the script runs in a separate terminal until it is interrupted.
 	Stays bool
 	// Commands are those of a block of language console.
 	Commands []Command
 }
 
-// Command line, and what it prints.
+// Command is a command line, and its output.
 type Command struct{ Line, Prints string }
 
-// Parse the part of a page below the heading that begins with this text, of which each step is a heading one level deeper.
+// Parse parses the part of a page below the heading that begins with this text. Each heading one level deeper is a step.
 func Parse(page, heading string) (steps []Step, err error) {
 	const above, below = "## ", "### "
 	inside, fence := false, ""
@@ -60,7 +60,7 @@ func Parse(page, heading string) (steps []Step, err error) {
 	return steps, nil
 }
 
-// read a block of a language.
+// read reads a block of a language.
 func read(language string, lines []string) (b Block, err error) {
 	switch language {
 	case "go", "yaml":

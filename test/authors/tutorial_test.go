@@ -15,7 +15,7 @@ const (
 	page = root + "/docs/authors.md"
 )
 
-// tutorial is the page's.
+// tutorial returns the steps of the page.
 func tutorial(t *testing.T) []Step {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -32,7 +32,7 @@ func tutorial(t *testing.T) []Step {
 	return steps
 }
 
-// folders are what a reader has after each step.
+// folders returns the reader's files after each step.
 func folders(t *testing.T, steps []Step) (all []Folder) {
 	t.Helper()
 	f := Folder{}

@@ -9,7 +9,7 @@ import (
 	"stoic/test/bench/report"
 )
 
-// draw the plots of a report, and write its tables into a page if asked to.
+// draw draws the plots of a report, and writes its tables into a page if the options name one.
 func draw(o options, out io.Writer) error {
 	r, err := report.Read(o.plots)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"stoic/test/bench/report"
 )
 
-// maxNeighbours is how many cores others may use before times are no good.
+// maxNeighbours is how many cores other processes may use before the times are not usable.
 const maxNeighbours = 0.1
 
-// machine that we run on, as far as Linux tells.
+// machine describes the machine that we run on, as far as Linux reports it.
 func machine() report.Machine {
 	m := report.Machine{Cores: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, LoadStart: measure.LoadAverage()}
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -31,7 +31,7 @@ func machine() report.Machine {
 	return m
 }
 
-// closing notes how the run ended.
+// closing records the state at the end of the run.
 func closing(r *report.Report) {
 	m := &r.Machine
 	m.LoadEnd = measure.LoadAverage()

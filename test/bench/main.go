@@ -41,7 +41,7 @@ func main() {
 	}))
 }
 
-// limitCommand makes this program the bare client; the benchmark starts itself with it.
+// limitCommand turns this program into the bare client; the benchmark starts itself with it.
 const limitCommand = "limit"
 
 func isLimit() bool { return len(os.Args) == 3 && os.Args[1] == limitCommand }
@@ -90,7 +90,7 @@ func (o options) check() error {
 	return err
 }
 
-// chosen are the workloads of the command line, in our order; "jobs:200" is jobs at that of its sizes alone.
+// chosen returns the workloads of the command line, in our order; "jobs:200" is jobs at that size only.
 func (o options) chosen() ([]workload.Workload, error) {
 	all := workload.All()
 	if o.workloads == "" {

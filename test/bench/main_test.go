@@ -13,7 +13,7 @@ import (
 	"stoic/test/bench/report"
 )
 
-// TestMain makes the test's program the bare client when the smoke run starts it as that.
+// TestMain turns the test's program into the bare client when the smoke run starts it as that.
 func TestMain(m *testing.M) {
 	if isLimit() {
 		os.Exit(runLimit())
@@ -62,7 +62,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestSmoke: a tiny benchmark counts what it should. Times mean nothing here.
+// TestSmoke: a tiny benchmark counts what it should. Times have no meaning here.
 func TestSmoke(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real control planes")
@@ -89,8 +89,8 @@ func TestSmoke(t *testing.T) {
 			t.Errorf("%s: %v writes per job", subject, w)
 		}
 		measured := []string{report.CPU, report.Peak, report.CreatedP50, report.EndedP99, report.Restart}
-		// A pod of this workload runs for 0.3 s. On a busy machine the first ends before the last runs; then the job never is Running.
-		// Only of jobs that run for 3 s is that a defect (budget.go).
+		// A pod of this workload runs for 0.3 s. On a busy machine the first ends before the last runs; then the job is never
+		// Running. That is a defect only for jobs that run for 3 s (budget.go).
 		if unseen, known := f.Values[report.Unseen]; !known || unseen < jobs {
 			measured = append(measured, report.RunningP99)
 		}

@@ -18,7 +18,7 @@ import (
 	"stoic/test/command"
 )
 
-// run measures or draws what is asked for and says whether the budgets are kept.
+// run measures or draws what the options select and reports whether the budgets are kept.
 func run(ctx context.Context, o options, out io.Writer) (kept bool, err error) {
 	switch {
 	case o.list:
@@ -61,7 +61,7 @@ func run(ctx context.Context, o options, out io.Writer) (kept bool, err error) {
 	return kept, nil
 }
 
-// measureAll goes through the chosen workloads. An interrupt ends it early.
+// measureAll runs the chosen workloads. An interrupt ends it early.
 func measureAll(ctx context.Context, o options, c *command.Run) (*report.Report, error) {
 	began := time.Now()
 	r := &report.Report{Date: began.UTC().Truncate(time.Second), Command: o.command(),
@@ -96,7 +96,7 @@ func measureAll(ctx context.Context, o options, c *command.Run) (*report.Report,
 	return r, nil
 }
 
-// keep what an earlier run measured and this one did not, all in the order of the workloads.
+// keep adds what an earlier run measured and this one did not, all in the order of the workloads.
 func keep(r, earlier *report.Report) {
 	r.Keep(earlier)
 	order := workload.Names()
@@ -105,7 +105,7 @@ func keep(r, earlier *report.Report) {
 	})
 }
 
-// command that does the same again, wherever its results go.
+// command returns the command that repeats the run, whatever the destination of its results.
 func (o options) command() string {
 	words := []string{"go run ./test/bench"}
 	if o.workloads != "" {
@@ -127,7 +127,7 @@ func trouble(r report.Result) string {
 	return ", FAILED: " + r.Failed
 }
 
-// subjects of the run; Stoic and its limit are always among them.
+// subjects returns those of the run; Stoic and its limit are always among them.
 func (o options) subjects(ctx context.Context, c *command.Run) ([]workload.Subject, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -137,7 +137,7 @@ func (o options) subjects(ctx context.Context, c *command.Run) ([]workload.Subje
 	if err != nil {
 		return nil, err
 	}
-	stoic = append(stoic, "--kube-api-qps", "-1", "--event-qps", "-1") // no limit of requests, as for the bare client
+	stoic = append(stoic, "--kube-api-qps", "-1", "--event-qps", "-1") // no rate limit, as for the bare client
 	all := []workload.Subject{{Name: report.Limit, Words: []string{self, limitCommand, "{kubeconfig}"}}, {Name: report.Stoic, Words: stoic}}
 	if words := strings.Fields(o.operator); len(words) > 0 {
 		all = append(all, workload.Subject{Name: report.Other, Words: words, Admin: true})

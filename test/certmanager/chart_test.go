@@ -25,7 +25,7 @@ import (
 
 const (
 	tfjobs = "tfjobs.kubeflow.org"
-	// conversionName is that of the Certificate, of its Secret and of the Service.
+	// conversionName is the name of the Certificate, of its Secret and of the Service.
 	conversionName = "training-operator-conversion"
 	metricsName    = "training-operator-metrics"
 )
@@ -38,8 +38,8 @@ type chart struct {
 	operator *deployed
 }
 
-// viaChart runs the commands of docs/versions.md for Helm and cert-manager: certificates are issued, the CRDs get the authority, jobs are
-// converted, and go on to be when certificates are renewed and CRDs applied again.
+// viaChart runs the commands of docs/versions.md for Helm and cert-manager: certificates are issued, the CRDs get the authority,
+// and jobs are converted, also after certificates are renewed and CRDs applied again.
 func viaChart(t *testing.T, r *rig) {
 	c := &chart{rig: r, whole: t}
 	c.copyChart(t)
@@ -77,7 +77,7 @@ kubectl -n kubeflow create serviceaccount prometheus`)
 	c.noWarnings(t)
 }
 
-// copyChart to where commands run. An API server reaches what runs beside it by a Service that is another name of localhost.
+// copyChart copies the chart to where commands run. An API server reaches a process beside it by a Service that is an alias of localhost.
 func (c *chart) copyChart(t *testing.T) {
 	t.Helper()
 	if err := os.CopyFS(filepath.Join(c.dir, "deploy/chart"), os.DirFS(filepath.Join(root, "deploy/chart"))); err != nil {
@@ -86,7 +86,7 @@ func (c *chart) copyChart(t *testing.T) {
 	c.edit(t, "conversion-service.yaml", "\nspec:\n", "\nspec:\n  type: ExternalName\n  externalName: localhost\n")
 }
 
-// edit a template of the copy.
+// edit edits a template of the copy.
 func (c *chart) edit(t *testing.T, template, from, to string) {
 	t.Helper()
 	path := filepath.Join(c.dir, "deploy/chart/templates", template)
@@ -99,7 +99,7 @@ func (c *chart) edit(t *testing.T, template, from, to string) {
 	}
 }
 
-// start the operator as it is deployed, and let CRDs name the port of its webhook.
+// start starts the operator as it is deployed, and makes CRDs name the port of its webhook.
 func (c *chart) start(t *testing.T) {
 	t.Helper()
 	var err error
@@ -114,8 +114,8 @@ func (c *chart) start(t *testing.T) {
 	c.edit(t, "crds.yaml", "          port: 443\n", "          port: "+port+"\n")
 }
 
-// commandsOfPage are those for Helm and cert-manager of docs/versions.md, each of which upgrades the release: the webhook, the CRDs, the
-// way back.
+// commandsOfPage returns the commands for Helm and cert-manager in docs/versions.md, each of which upgrades the release: for the
+// webhook, for the CRDs, and for the way back.
 func commandsOfPage(t *testing.T) (enable, kinds, back string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "docs/versions.md"))
@@ -141,7 +141,7 @@ func (c *chart) jobs(version string) (get func(context.Context, string) (*unstru
 	}
 }
 
-// trusted is the caBundle of the CRD, and how many certificates it has.
+// trusted returns the caBundle of the CRD, and how many certificates it has.
 func (c *chart) trusted(t *testing.T) (bundle []byte, certificates int) {
 	t.Helper()
 	text := c.kubectl(t, nil, "get", "crd", tfjobs, "-o", "go-template={{with .spec.conversion.webhook}}{{with .clientConfig.caBundle}}{{. | base64decode}}{{end}}{{end}}")
@@ -153,7 +153,7 @@ func (c *chart) trusted(t *testing.T) (bundle []byte, certificates int) {
 	}
 }
 
-// awaitInjected waits until the CRD trusts the authority of a Secret, and so many in all.
+// awaitInjected waits until the CRD trusts the authority of a Secret, and so many in total.
 func (c *chart) awaitInjected(t *testing.T, secret *corev1.Secret, want int) {
 	t.Helper()
 	await(t, "the authority to be in the CRD", func() (bool, string) {
@@ -193,7 +193,7 @@ spec:
 	}
 }
 
-// metricsVerify: whoever trusts the authority in the Secret gets the metrics under the Service's name.
+// metricsVerify: a client that trusts the authority in the Secret can read the metrics under the Service's name.
 func (c *chart) metricsVerify(t *testing.T) {
 	text, err := c.scrape(t, c.operator, c.issued(t, metricsName, nil).Data[corev1.ServiceAccountRootCAKey], "training-operator.kubeflow.svc", "prometheus")
 	if err != nil || !strings.Contains(text, "training_operator_conversion_certificate_not_after_timestamp_seconds ") {
@@ -201,7 +201,7 @@ func (c *chart) metricsVerify(t *testing.T) {
 	}
 }
 
-// converting reads a job in its old version all the time. What is returned ends that, and says what failed.
+// converting reads a job in its old version continuously. The returned function ends that, and returns the failures.
 func (c *chart) converting(t *testing.T) (end func() (read int, failed []string)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -223,8 +223,8 @@ func (c *chart) converting(t *testing.T) (end func() (read int, failed []string)
 	}
 }
 
-// renewed: nothing fails when the certificate is another one, while the kubelet has not brought it yet or afterwards. cert-manager keeps
-// the authority of before beside the new one.
+// renewed: no read fails when the certificate is renewed, neither before the kubelet has updated the files nor afterwards.
+// cert-manager keeps the former authority beside the new one.
 func (c *chart) renewed(t *testing.T, renew func(), authorities int) {
 	before := c.issued(t, conversionName, nil)
 	end := c.converting(t)
@@ -239,7 +239,7 @@ func (c *chart) renewed(t *testing.T, renew func(), authorities int) {
 	if read, failed := end(); len(failed) > 0 || read == 0 {
 		t.Errorf("%d conversions, and %d failed: %q", read, len(failed), failed[:min(3, len(failed))])
 	}
-	// API servers keep connections that were made with the certificate of before: another process has none.
+	// API servers keep connections that were made with the former certificate: a new process has none.
 	if err := c.operator.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -256,7 +256,7 @@ func (c *chart) awaitRead(t *testing.T) {
 	})
 }
 
-// withoutCertManager runs something while cert-manager stands still.
+// withoutCertManager calls do while cert-manager is paused.
 func (c *chart) withoutCertManager(t *testing.T, do func()) {
 	t.Helper()
 	if err := c.issuer.Pause(); err != nil {
@@ -270,7 +270,7 @@ func (c *chart) withoutCertManager(t *testing.T, do func()) {
 	do()
 }
 
-// manifest is the CRD as the release has it.
+// manifest returns the CRD of the release.
 func (c *chart) manifest(t *testing.T) []byte {
 	t.Helper()
 	for _, document := range strings.Split(c.run(t, "helm get manifest training-operator -n kubeflow"), "\n---\n") {
@@ -303,8 +303,8 @@ func (c *chart) appliedAgain(t *testing.T) {
 	})
 }
 
-// replaced: a CRD that is replaced trusts nobody, and its jobs cannot be read in old versions, until cert-manager has injected the
-// authority again. What is stored is read in its own version all the time.
+// replaced: a CRD that is replaced trusts no authority, and its jobs cannot be read in old versions, until cert-manager has
+// injected the authority again. Stored objects can always be read in the stored version.
 func (c *chart) replaced(t *testing.T) {
 	manifest := c.manifest(t)
 	c.withoutCertManager(t, func() {
@@ -324,7 +324,7 @@ func (c *chart) replaced(t *testing.T) {
 	c.awaitRead(t)
 }
 
-// wayBack: no webhook, one version, no certificate for it; that of the metrics stays.
+// wayBack: afterwards there is no webhook, one version, and no certificate for the webhook; that of the metrics stays.
 func (c *chart) wayBack(t *testing.T, commands string) {
 	c.run(t, commands)
 	crds := c.kubectl(t, nil, "get", "crd", tfjobs, "mpijobs.kubeflow.org", "-o", "jsonpath={range .items[*]}{.spec.conversion} {.spec.versions[*].name};{end}")

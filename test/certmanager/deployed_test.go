@@ -22,7 +22,7 @@ import (
 	"stoic/test/operator"
 )
 
-// volume is a Secret as a kubelet brings it into a pod: all files change at once, as a link does.
+// volume is a Secret as a kubelet mounts it in a pod: a link changes all files together.
 type volume struct{ dir string }
 
 func (v volume) bring(t *testing.T, secret *corev1.Secret) {
@@ -54,7 +54,7 @@ type deployed struct {
 	volumes map[string]volume // by the name of the Secret
 }
 
-// deploy it as the service account of the Deployment. The webhook listens on a given address.
+// deploy runs the operator as the service account of the Deployment. The webhook listens on a given address.
 func (r *rig) deploy(t *testing.T, conversion string) *deployed {
 	t.Helper()
 	d, err := r.typed.AppsV1().Deployments(namespace).Get(t.Context(), "training-operator", metav1.GetOptions{})
@@ -101,7 +101,7 @@ func awaitServed(t *testing.T, address string, secret *corev1.Secret) {
 	})
 }
 
-// certificateOf an address, whoever has signed it.
+// certificateOf returns the certificate of an address, whoever has signed it.
 func certificateOf(address string) (*x509.Certificate, error) {
 	connection, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", address, &tls.Config{InsecureSkipVerify: true})
 	if err != nil {
@@ -111,7 +111,7 @@ func certificateOf(address string) (*x509.Certificate, error) {
 	return connection.ConnectionState().PeerCertificates[0], nil
 }
 
-// scrape the metrics as a Prometheus does that knows an authority and a name, with the token of a service account.
+// scrape reads the metrics like a Prometheus that is configured with an authority and a name, with the token of a service account.
 func (r *rig) scrape(t *testing.T, d *deployed, authority []byte, name, account string) (string, error) {
 	t.Helper()
 	token, err := r.typed.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})

@@ -1,4 +1,4 @@
-// Package certmanager answers one question: does cert-manager issue, renew and inject the certificates that deploy/ asks it for?
+// Package certmanager answers one question: does cert-manager issue, renew and inject the certificates that deploy/ requests?
 //
 //	rig_test.go       a control plane in which cert-manager runs, as the program of tools/certmanager
 //	deployed_test.go  our operator, with the command line of its Deployment and the Secrets that this mounts

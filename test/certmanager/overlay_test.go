@@ -52,10 +52,10 @@ type tlsConfig struct {
 	CA         struct{ Secret struct{ Name, Key string } }
 }
 
-// serviceMonitor is what components/service-monitor-secure adds to the overlay.
+// serviceMonitor is what components/service-monitor and components/service-monitor-secure add to the overlay.
 func (r *rig) serviceMonitor(t *testing.T) tlsConfig {
 	t.Helper()
-	dir := operator.Overlay(t, filepath.Join(r.dir, "deploy"), "resources: [$/overlays/cert-manager]\ncomponents: [$/components/service-monitor-secure]\n")
+	dir := operator.Overlay(t, filepath.Join(r.dir, "deploy"), "resources: [$/overlays/cert-manager]\ncomponents: [$/components/service-monitor, $/components/service-monitor-secure]\n")
 	for _, document := range strings.Split(r.run(t, "kubectl kustomize "+dir), "\n---\n") {
 		if !strings.Contains(document, "\nkind: ServiceMonitor\n") {
 			continue

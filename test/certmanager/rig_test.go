@@ -31,7 +31,7 @@ const (
 	patience = 90 * time.Second
 )
 
-// TestCertManager tries each way to install what cert-manager is asked for, on a control plane of its own.
+// TestCertManager tries each way to install what needs cert-manager, each on a separate control plane.
 func TestCertManager(t *testing.T) {
 	if os.Getenv("STOIC_CERT_MANAGER") == "" {
 		t.Skip("cert-manager takes minutes to compile: make certmanager")
@@ -41,7 +41,7 @@ func TestCertManager(t *testing.T) {
 	t.Run("overlay", func(t *testing.T) { viaOverlay(t, newRig(t, p)) })
 }
 
-// programs are the files of what is run.
+// programs are the files of the programs.
 type programs struct{ stoic, helm, certManager string }
 
 // rig is a control plane in which cert-manager runs.
@@ -80,7 +80,7 @@ func newRig(t *testing.T, p programs) *rig {
 	return r
 }
 
-// build a program of a module and return its file.
+// build builds a program of a module and returns its file.
 func build(t *testing.T, module, program string) string {
 	t.Helper()
 	programs := operator.Programs{Root: module, Dir: t.TempDir()}
@@ -91,7 +91,7 @@ func build(t *testing.T, module, program string) string {
 	return file
 }
 
-// installCertManager installs what cert-manager's own chart has for the control plane: CRDs, service accounts and their rights.
+// installCertManager installs the objects of cert-manager's own chart for the control plane: CRDs, service accounts and their rights.
 func (r *rig) installCertManager(t *testing.T) {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module)
@@ -113,7 +113,7 @@ func (r *rig) installCertManager(t *testing.T) {
 		"crd/certificaterequests.cert-manager.io", "crd/clusterissuers.cert-manager.io")
 }
 
-// run commands where the copy of deploy is; each must succeed. What they write to standard output is returned.
+// run runs commands in the folder of the copy of deploy; each must succeed. It returns their standard output.
 func (r *rig) run(t *testing.T, commands string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -140,13 +140,13 @@ func (r *rig) kubectl(t *testing.T, in []byte, args ...string) string {
 	return out
 }
 
-// await waits until the condition holds. It says what it saw when it gives up.
+// await waits until the condition holds. When it gives up, it reports what it saw.
 func await(t *testing.T, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
 	operator.Await(t, patience, what, holds)
 }
 
-// issued waits until cert-manager has issued the certificate of a Secret, another one than before.
+// issued waits until cert-manager has issued the certificate of a Secret, and it differs from the former one.
 func (r *rig) issued(t *testing.T, name string, before *corev1.Secret) (secret *corev1.Secret) {
 	t.Helper()
 	await(t, "the Secret "+name+" to be issued", func() (bool, string) {
@@ -162,7 +162,7 @@ func (r *rig) issued(t *testing.T, name string, before *corev1.Secret) (secret *
 	return secret
 }
 
-// renew a Certificate, as cmctl renew does.
+// renew renews a Certificate, as cmctl renew does.
 func (r *rig) renew(t *testing.T, name string) {
 	t.Helper()
 	certificates := r.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "cert-manager.io", Version: "v1", Resource: "certificates"}).Namespace(namespace)
@@ -188,7 +188,7 @@ func (r *rig) renew(t *testing.T, name string) {
 	})
 }
 
-// noWarnings: cert-manager has nothing to say against what it was asked for.
+// noWarnings: cert-manager emits no warnings about our requests.
 func (r *rig) noWarnings(t *testing.T) {
 	t.Helper()
 	list, err := r.typed.CoreV1().Events(namespace).List(t.Context(), metav1.ListOptions{})

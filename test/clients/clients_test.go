@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// limit of a program: with the operator, and pods that run for a second.
+// limit bounds a program: with the operator, and pods that run for a second.
 const limit = time.Minute
 
-// TestClients: in each language the program of docs/clients.md runs a job until it has succeeded; a second one is refused a job by
-// the API server, sees another one rejected by the operator, and deletes both. What the API server publishes is what the clients
-// were generated of.
+// TestClients: in each language the program of docs/clients.md runs a job until it has succeeded. In a second program the API
+// server rejects one job and the operator another one, and the program deletes both. The clients were generated from what the API
+// server publishes.
 func TestClients(t *testing.T) {
 	r := newRig(t)
 	t.Run("languages", func(t *testing.T) {
 		for name, prepare := range map[string]func(*testing.T) programs{"go": inGo, "typescript": inTypeScript, "python": inPython, "java": inJava} {
 			t.Run(name, func(t *testing.T) {
-				t.Parallel() // each has jobs of its own
+				t.Parallel() // each has its own jobs
 				p := prepare(t)
 				if said := r.run(t, p, p.hello); strings.TrimSpace(said) != "Succeeded" {
 					t.Fatalf("hello says %q", said)
@@ -35,14 +35,14 @@ func TestClients(t *testing.T) {
 	t.Run("explain", func(t *testing.T) { explained(t, r) })
 }
 
-// programs of a language, ready to run.
+// programs are those of a language, ready to run.
 type programs struct {
 	folder       string // in which they run
 	environment  []string
 	hello, smoke []string // command lines
 }
 
-// run a program and return what it writes to standard output.
+// run runs a program and returns its standard output.
 func (r *rig) run(t *testing.T, p programs, command []string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -60,7 +60,7 @@ func (r *rig) run(t *testing.T, p programs, command []string) string {
 	return out.String()
 }
 
-// source is the folder of a client.
+// source returns the folder of a client.
 func source(t *testing.T, language string) string {
 	t.Helper()
 	folder, err := filepath.Abs(filepath.Join(root, "clients", language))
@@ -96,7 +96,7 @@ func inGo(t *testing.T) programs {
 	return programs{folder: out, hello: []string{filepath.Join(out, "hello")}, smoke: []string{filepath.Join(out, "smoke")}}
 }
 
-// inTypeScript compiles as a project would that has the client in a folder and openapi-fetch from npm.
+// inTypeScript compiles like a project that has the client in a folder and openapi-fetch from npm.
 func inTypeScript(t *testing.T) programs {
 	need(t, "node", "npm")
 	cmd := exec.CommandContext(t.Context(), "go", "run", "./clients", "-tools")
@@ -130,7 +130,7 @@ func inPython(t *testing.T) programs {
 		hello: []string{"python3", "examples/hello.py"}, smoke: []string{"python3", "examples/smoke.py"}}
 }
 
-// inJava takes Jackson as Debian and its derivatives install it.
+// inJava uses Jackson as Debian and its derivatives install it.
 func inJava(t *testing.T) programs {
 	need(t, "javac", "java")
 	out := t.TempDir()

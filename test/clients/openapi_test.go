@@ -19,7 +19,7 @@ import (
 // prefix of the names of the schemas of kubeflow.org/v1.
 const prefix = "org.kubeflow.v1."
 
-// document is what is compared of an OpenAPI document of version 3.
+// document is the compared part of an OpenAPI document of version 3.
 type document struct {
 	Components struct {
 		Schemas map[string]any `json:"schemas"`
@@ -27,7 +27,7 @@ type document struct {
 	Paths map[string]map[string]any `json:"paths"`
 }
 
-// ours are the schemas of kubeflow.org/v1. In openapi.json those that repeat have a name and stand once; they are put back to
+// ours returns the schemas of kubeflow.org/v1. In openapi.json repeated schemas have a name and occur once; they are put back to
 // where an API server has them.
 func (d document) ours() map[string]any {
 	found := map[string]any{}
@@ -39,7 +39,7 @@ func (d document) ours() map[string]any {
 	return found
 }
 
-// isKind: of the schemas of the group, kinds and lists say what they are.
+// isKind reports whether a schema of the group is a kind or a list: these name their kind.
 func (d document) isKind(name string) bool {
 	schema, _ := d.Components.Schemas[name].(map[string]any)
 	return strings.HasPrefix(name, prefix) && schema["x-kubernetes-group-version-kind"] != nil
@@ -70,7 +70,7 @@ func (d document) expand(value any) any {
 	return value
 }
 
-// requests are the method and the name of each operation, by path. Their parameters are those of the release of Kubernetes.
+// requests returns the method and the name of each operation, by path. Their parameters depend on the release of Kubernetes.
 func (d document) requests() map[string]map[string]string {
 	found := map[string]map[string]string{}
 	for path, methods := range d.Paths {
@@ -83,11 +83,11 @@ func (d document) requests() map[string]map[string]string {
 			}
 		}
 	}
-	delete(found, "/apis/kubeflow.org/v1/") // the list of resources, which is of no CRD
+	delete(found, "/apis/kubeflow.org/v1/") // the list of resources, which belongs to no CRD
 	return found
 }
 
-// published: what an API server publishes of the CRDs is what the clients were generated of.
+// published: the clients were generated from what an API server publishes of the CRDs.
 func published(t *testing.T, r *rig) {
 	var stored, live document
 	text, err := os.ReadFile(filepath.Join(root, "clients/openapi.json"))
@@ -147,7 +147,7 @@ func publishedV2(t *testing.T, r *rig) {
 	}
 }
 
-// explained: kubectl explain says what the spec of each kind has, from either document.
+// explained: kubectl explain describes the spec of each kind, from either document.
 func explained(t *testing.T, r *rig) {
 	for _, kind := range kinds.All() {
 		for _, output := range []string{"plaintext", "plaintext-openapiv2"} {

@@ -26,7 +26,7 @@ import (
 	"stoic/training"
 )
 
-// root is the checkout, seen from this package.
+// root is the checkout, relative to this package.
 const root = "../.."
 
 // patience bounds every wait for a condition; it is generous because machines are slow.
@@ -61,8 +61,8 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// finishPods lets every pod of a job end with exit code 0, a second after it has started: the examples say nothing of simulated
-// nodes.
+// finishPods lets every pod of a job end with exit code 0, a second after it has started: the examples have no annotations for
+// simulated nodes.
 func (r *rig) finishPods(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -91,7 +91,7 @@ func (r *rig) finishPods(t *testing.T) {
 	})
 }
 
-// kubectlProxy runs kubectl proxy until the test ends, on a port of its choice.
+// kubectlProxy runs kubectl proxy until the test ends, on a port that it chooses.
 func kubectlProxy(t *testing.T, kubeconfig string) (address string) {
 	t.Helper()
 	cmd := exec.Command("kubectl", append(cluster.KubectlArguments(kubeconfig), "proxy", "--port=0", "--address=127.0.0.1")...)
@@ -103,7 +103,7 @@ func kubectlProxy(t *testing.T, kubeconfig string) (address string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // fails only of a process that is gone
+		_ = cmd.Process.Kill() // fails only if the process no longer exists
 		_ = cmd.Wait()         // it was killed
 	})
 	line, err := bufio.NewReader(out).ReadString('\n') // Starting to serve on 127.0.0.1:40001
@@ -114,7 +114,7 @@ func kubectlProxy(t *testing.T, kubeconfig string) (address string) {
 	return "http://" + strings.TrimSpace(line[at:])
 }
 
-// await waits until the condition holds. It says what it saw when it gives up.
+// await waits until the condition holds. When it gives up, it reports what it saw.
 func await(t *testing.T, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
 	operator.Await(t, patience, what, holds)

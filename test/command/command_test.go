@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestExitCodes: good is 0, as is help; bad and broken are 1; wrong arguments are 2, and nothing is run.
+// TestExitCodes: success is 0, as is help; failure and errors are 1; wrong arguments are 2, and nothing runs.
 func TestExitCodes(t *testing.T) {
 	for name, c := range map[string]struct {
 		parsed, failed error

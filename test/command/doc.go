@@ -1,7 +1,7 @@
 // Package command answers one question: how does a command of test/ begin and end?
 //
 //	Main   signals, arguments, exit code
-//	Parse  flags and what is said of them
+//	Parse  flags and their help
 //	Open   folders, progress -> Run
 //	         Build      the control plane and an operator
 //	         Operator   our own

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Main parses the arguments and runs a command until it has ended or is interrupted. It returns the exit code: 0 if all is
-// good, or only help was asked for; 1 if not, or if it failed; 2 if the arguments are wrong, of which parse has told.
+// Main parses the arguments and runs a command until it has ended or is interrupted. It returns the exit code: 0 if all is good,
+// or only help was requested; 1 if not, or if it failed; 2 if the arguments are wrong, which parse has reported.
 func Main[O any](name string, parse func(args []string, out io.Writer) (O, error), run func(ctx context.Context, o O, out io.Writer) (good bool, err error)) int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
@@ -33,7 +33,7 @@ func Main[O any](name string, parse func(args []string, out io.Writer) (O, error
 	return 0
 }
 
-// Flags of a command. Its help says what it does, the flags, and more.
+// Flags returns the flags of a command. Its help describes the command, then the flags, and calls more.
 func Flags(name, does string, more func(io.Writer), out io.Writer) *flag.FlagSet {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.SetOutput(out)
@@ -45,10 +45,10 @@ func Flags(name, does string, more func(io.Writer), out io.Writer) *flag.FlagSet
 	return f
 }
 
-// Parse the arguments, which are flags alone. The check says what else is wrong with them. An error has been told.
+// Parse parses the arguments, which are only flags. check returns other errors in them. An error has been printed.
 func Parse(f *flag.FlagSet, args []string, check func() error) error {
 	if err := f.Parse(args); err != nil {
-		return err // the flag package has told it
+		return err // the flag package has printed it
 	}
 	err := check()
 	if f.NArg() > 0 {

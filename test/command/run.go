@@ -22,7 +22,7 @@ type Run struct {
 	programs operator.Programs
 }
 
-// Open makes the folder for results, a temporary one if dir is "". Progress goes to out.
+// Open creates the folder for results, a temporary one if dir is "". It writes progress to out.
 func Open(name, root, dir string, out io.Writer) (r *Run, err error) {
 	r = &Run{began: time.Now(), out: out}
 	if dir == "" {
@@ -46,10 +46,10 @@ func Open(name, root, dir string, out io.Writer) (r *Run, err error) {
 	return r, nil
 }
 
-// Close takes away what was built.
+// Close removes the binaries.
 func (r *Run) Close() error { return os.RemoveAll(r.programs.Dir) }
 
-// Say a line of progress.
+// Say prints a line of progress.
 func (r *Run) Say(format string, values ...any) {
 	fmt.Fprintf(r.out, "%6s  %s\n", time.Since(r.began).Round(time.Second), fmt.Sprintf(format, values...))
 }
@@ -63,7 +63,7 @@ func (r *Run) Operator(ctx context.Context) ([]string, error) {
 	return operator.Stoic(file), nil
 }
 
-// Build the control plane, so that no start of it is slow, and a main package of the checkout, and return the file.
+// Build builds the control plane, so that no start of it is slow, and a main package of the checkout. It returns the file of the latter.
 func (r *Run) Build(ctx context.Context, program string) (file string, err error) {
 	r.Say("building the control plane and the operator %s", program)
 	if _, err := cluster.Build(ctx, cluster.Options{Source: filepath.Join(r.Root, "localcluster"), Progress: os.Stderr}); err != nil {

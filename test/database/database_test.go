@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestRun: the command has the URL of a server that answers, its exit code is that of the whole, and nothing is left.
+// TestRun: the command gets the URL of a server that answers, its exit code is returned, and nothing is left.
 func TestRun(t *testing.T) {
 	for name := range products() {
 		t.Run(name, func(t *testing.T) {

@@ -1,8 +1,8 @@
 // Command database answers one question: WHAT IF THE OBJECTS ARE IN A DATABASE? It runs a command beside a PostgreSQL or MariaDB
-// server of its own, on a loopback port, with STOIC_STORE set to the URL at which each control plane of a test has a database:
+// server, which it starts on a loopback port. STOIC_STORE is the URL of the databases, one for each control plane of a test:
 //
 //	go run ./test/database postgres go test ./test/integration
 //
-// The servers are Debian's (packages postgresql and mariadb-server). Nothing of one is left at the end, and nothing of it survives
-// a power cut: it writes as fast as it can.
+// The servers are Debian's (packages postgresql and mariadb-server). Nothing of a server is left at the end. Its data does not
+// survive a power failure: it writes as fast as it can.
 package main

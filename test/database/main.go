@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	// The kernel ends the server with the thread that has started it: this one, which must stay.
+	// The kernel ends the server when the thread that has started it ends: this one, which must stay.
 	runtime.LockOSThread()
 	code, err := run(os.Args[1:])
 	if err != nil {
@@ -24,7 +24,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run a command beside a server, and return its exit code.
+// run runs a command beside a server, and returns its exit code.
 func run(args []string) (code int, err error) {
 	if len(args) < 2 || strings.HasPrefix(args[0], "-") {
 		return 2, errors.New("call it as database postgres|mariadb COMMAND [ARGUMENT]...")
@@ -46,7 +46,7 @@ func run(args []string) (code int, err error) {
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	err = command.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() > 0 {
-		return exit.ExitCode(), nil // it has said why
+		return exit.ExitCode(), nil // it has printed why
 	}
 	if err != nil {
 		return 1, fmt.Errorf("run %s: %w", args[1], err)

@@ -23,7 +23,7 @@ import (
 // patience is how long a server may take to start, and to stop.
 const patience = time.Minute
 
-// settings are where a server has its files, and how it is reached.
+// settings are the folder of a server's files, and how clients reach it.
 type settings struct {
 	dir      string // of everything
 	port     int
@@ -34,10 +34,10 @@ func (s settings) path(name string) string { return filepath.Join(s.dir, name) }
 
 // product is one kind of server.
 type product struct {
-	account string // that the package made; root may not run a server, or should not
+	account string // which the package created; root may not run a server, or should not
 	folders string // where programs are that are not on PATH, as a pattern
-	// prepare, serve and ready are command lines: they make the folder "data", run the server, and succeed when it answers. files are written
-	// before.
+	// prepare, serve and ready are command lines: they create the folder "data", run the server, and succeed when it answers.
+	// files are written before.
 	files                 func(settings) map[string]string
 	prepare, serve, ready func(settings) []string
 	// stop is the signal that ends the server without waiting for its clients.
@@ -76,7 +76,7 @@ func products() map[string]product {
 			serve: func(s settings) []string {
 				return []string{"mariadbd", "--no-defaults", "--datadir=" + s.path("data"), "--bind-address=127.0.0.1", "--port=" + strconv.Itoa(s.port), "--socket=" + s.path("socket"),
 					"--init-file=" + s.path("users.sql"), "--skip-name-resolve", "--skip-log-bin", "--max-connections=500", "--innodb-flush-log-at-trx-commit=0",
-					// KINE reads what others write meanwhile; later releases refuse that by default.
+					// KINE reads concurrent writes of others; later releases reject that by default.
 					"--loose-innodb-snapshot-isolation=OFF"}
 			},
 			ready: func(s settings) []string {
@@ -92,18 +92,18 @@ func products() map[string]product {
 // errNotInstalled: the server's programs are not on this machine.
 var errNotInstalled = errors.New("it is not installed")
 
-// server that runs.
+// server is a running server.
 type server struct {
 	product
 	settings
 	url     string
 	command *exec.Cmd
-	ended   chan struct{} // closed when it has
+	ended   chan struct{} // closed when the server has ended
 	exit    error         // valid then
 	log     *os.File
 }
 
-// start a server, and return when it answers.
+// start starts a server, and returns when it answers.
 func start(ctx context.Context, name string) (*server, error) {
 	p, known := products()[name]
 	if !known {
@@ -120,7 +120,7 @@ func start(ctx context.Context, name string) (*server, error) {
 	return s, nil
 }
 
-// begin prepares the server and runs it until it answers. Whatever it returns, stop is to be called.
+// begin prepares the server and runs it until it answers. Whatever it returns, the caller must call stop.
 func (s *server) begin(ctx context.Context) (err error) {
 	if s.port, err = freePort(); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (s *server) begin(ctx context.Context) (err error) {
 	return s.await(ctx)
 }
 
-// write the files that the server reads, as its account's.
+// write writes the files that the server reads, owned by its account.
 func (s *server) write() (err error) {
 	if s.log, err = os.Create(s.path("log")); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (s *server) write() (err error) {
 	})
 }
 
-// credential of the account that runs the server; nil if this process is not root's.
+// credential returns that of the account that runs the server; nil if this process is not root's.
 func (s *server) credential() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -185,7 +185,7 @@ func (s *server) credential() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
 }
 
-// program is a command of the server's, as its account's. It ends with this process.
+// program returns a command of the server, which runs as its account. It ends with this process.
 func (s *server) program(ctx context.Context, words []string) (*exec.Cmd, error) {
 	file, err := exec.LookPath(words[0])
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *server) program(ctx context.Context, words []string) (*exec.Cmd, error)
 	return command, nil
 }
 
-// await the server's first answer.
+// await waits for the server's first answer.
 func (s *server) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took longer than %s", patience))
 	defer cancel()
@@ -229,7 +229,7 @@ func (s *server) await(ctx context.Context) error {
 	}
 }
 
-// tail of the server's log.
+// tail returns the end of the server's log.
 func (s *server) tail() string {
 	text, err := os.ReadFile(s.path("log"))
 	if err != nil {
@@ -239,7 +239,7 @@ func (s *server) tail() string {
 	return strings.Join(lines[max(0, len(lines)-12):], "\n")
 }
 
-// stop the server, if it runs, and remove what it has left.
+// stop stops the server, if it runs, and removes its files.
 func (s *server) stop() error {
 	var failed []error
 	if s.command != nil {
@@ -257,7 +257,7 @@ func (s *server) stop() error {
 	return errors.Join(append(failed, os.RemoveAll(s.dir))...)
 }
 
-// freePort is a loopback port that nothing listens on.
+// freePort returns a loopback port on which no server listens.
 func freePort() (int, error) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

@@ -17,16 +17,16 @@ import (
 	"stoic/schema"
 )
 
-// Key finds an object.
+// Key identifies an object.
 type Key struct{ Kind, Namespace, Name string }
 
-// KeyOf an object.
+// KeyOf returns the key of an object.
 func KeyOf(u *unstructured.Unstructured) Key { return Key{u.GetKind(), u.GetNamespace(), u.GetName()} }
 
-// Objects is what exists at one version. Nobody writes to the objects.
+// Objects are what exists at one version. They are read-only.
 type Objects map[Key]*unstructured.Unstructured
 
-// Cluster holds objects and all their versions. It fails its test where an operator breaks what the engine relies on. One
+// Cluster holds objects and all their versions. It fails its test if an operator breaks an assumption of the engine. Only one
 // goroutine may use it.
 type Cluster struct {
 	T interface {
@@ -34,11 +34,11 @@ type Cluster struct {
 		Fatalf(string, ...any)
 	}
 	Watches []controller.Watch
-	// Versions are all states; the last one is now.
+	// Versions are all states; the last one is current.
 	Versions []Objects
-	// Deleted is called for each deletion of a plan, with what was seen when it was decided; nil: nobody asks.
+	// Deleted is called for each deletion of a plan, with what was seen when it was decided; nil: it is not called.
 	Deleted func(seen Objects, by, gone *unstructured.Unstructured)
-	// Created is called for each object that a plan has made, with what there was before; nil: nobody asks.
+	// Created is called for each object that a plan has created, with what existed before; nil: it is not called.
 	Created func(before Objects, by, made *unstructured.Unstructured)
 
 	uids int
@@ -47,10 +47,10 @@ type Cluster struct {
 	refused map[types.UID][]schema.Refusal
 }
 
-// Clock is the time of every decision.
+// Clock returns the time of every decision.
 func Clock() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-// Now is what exists.
+// Now returns what exists.
 func (c *Cluster) Now() Objects {
 	if len(c.Versions) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func (c *Cluster) Now() Objects {
 	return c.Versions[len(c.Versions)-1]
 }
 
-// put makes a new version, in which an object is as it is here, or is gone.
+// put makes a new version with this state of an object, or without the object.
 func (c *Cluster) put(at Key, u *unstructured.Unstructured) {
 	next := maps.Clone(c.Now())
 	if next == nil {
@@ -73,7 +73,7 @@ func (c *Cluster) put(at Key, u *unstructured.Unstructured) {
 	c.Versions = append(c.Versions, next)
 }
 
-// Create an object, unless the name is taken.
+// Create creates an object, unless the name is taken.
 func (c *Cluster) Create(u *unstructured.Unstructured) (made bool) {
 	if c.Now()[KeyOf(u)] != nil {
 		return false
@@ -87,7 +87,7 @@ func (c *Cluster) Create(u *unstructured.Unstructured) (made bool) {
 	return true
 }
 
-// Edit one top-level field of an object, if it exists. A change of the spec is a new generation.
+// Edit sets one top-level field of an object, if it exists. A change of the spec is a new generation.
 func (c *Cluster) Edit(at Key, field string, value any) {
 	if c.Now()[at] == nil {
 		return
@@ -102,7 +102,7 @@ func (c *Cluster) Edit(at Key, field string, value any) {
 	c.put(at, u)
 }
 
-// Delete an object. With a finalizer it stays, and is being deleted.
+// Delete deletes an object. With a finalizer the object stays, and is being deleted.
 func (c *Cluster) Delete(at Key) {
 	u := c.Now()[at]
 	switch {
@@ -116,7 +116,7 @@ func (c *Cluster) Delete(at Key) {
 	}
 }
 
-// Release takes the finalizers off an object: whoever guards it is done.
+// Release removes the finalizers of an object. If it is being deleted, it no longer exists then.
 func (c *Cluster) Release(at Key) {
 	if u := c.Now()[at]; u != nil && u.GetDeletionTimestamp() != nil {
 		c.put(at, nil)
@@ -127,7 +127,7 @@ func (c *Cluster) Release(at Key) {
 	}
 }
 
-// Collect is garbage collection: what has an owner that does not exist goes.
+// Collect is garbage collection: an object whose owner does not exist is deleted.
 func (c *Cluster) Collect() {
 	for again := true; again; {
 		again = false
@@ -145,7 +145,7 @@ func (c *Cluster) Collect() {
 	}
 }
 
-// Keys of a kind, or of all for "", in their order.
+// Keys returns those of a kind, or all for "", in their order.
 func (c *Cluster) Keys(kind string) []Key {
 	var all []Key
 	for at := range c.Now() {
@@ -159,8 +159,8 @@ func (c *Cluster) Keys(kind string) []Key {
 	return all
 }
 
-// Oldest is the oldest version on which the engine lets a decision about an object be carried out: no older than the object is
-// now, and than what was written for it.
+// Oldest returns the oldest version on which the engine lets a decision about an object be carried out: no older than the object
+// is now, and no older than its last write for the object.
 func (c *Cluster) Oldest(at Key) int {
 	oldest, now := len(c.Versions)-1, c.Now()[at]
 	if now == nil {
@@ -172,7 +172,7 @@ func (c *Cluster) Oldest(at Key) int {
 	return oldest
 }
 
-// WatchOf a kind.
+// WatchOf returns the watch of a kind.
 func (c *Cluster) WatchOf(kind string) controller.Watch {
 	c.T.Helper()
 	for _, w := range c.Watches {
@@ -184,7 +184,7 @@ func (c *Cluster) WatchOf(kind string) controller.Watch {
 	return controller.Watch{}
 }
 
-// Observe puts an object and what it owns together as the engine does.
+// Observe combines an object and what it owns as the engine does.
 func (c *Cluster) Observe(u *unstructured.Unstructured, all Objects) schema.Observed {
 	c.T.Helper()
 	w := c.WatchOf(u.GetKind())
@@ -209,8 +209,8 @@ func (c *Cluster) Observe(u *unstructured.Unstructured, all Objects) schema.Obse
 	return seen
 }
 
-// Reconcile an object on what is seen at a version, and make at most so many writes: then the process is killed. It answers
-// how many were made, and whether there was nothing more to write.
+// Reconcile decides about an object by what is seen at a version, and makes at most so many writes: then the process is killed.
+// It returns how many were made, and whether there was nothing more to write.
 func (c *Cluster) Reconcile(at Key, version, most int) (writes int, settled bool) {
 	c.T.Helper()
 	u := c.Versions[version][at]
@@ -237,7 +237,7 @@ func (c *Cluster) noteWrite(uid types.UID) {
 	c.wrote[uid] = len(c.Versions) - 1
 }
 
-// steps are the writes of a plan, in their order. Each says whether it changed anything.
+// steps returns the writes of a plan, in their order. Each reports whether it changed anything.
 func (c *Cluster) steps(at Key, version int, plan schema.Plan) (steps []func() bool) {
 	by := c.Versions[version][at]
 	if len(plan.AddFinalizers)+len(plan.RemoveFinalizers) > 0 || plan.Annotate != nil {
@@ -265,7 +265,7 @@ func (c *Cluster) steps(at Key, version int, plan schema.Plan) (steps []func() b
 	return steps
 }
 
-// remove is refused where there is another object by now.
+// remove does nothing if there is another object by now.
 func (c *Cluster) remove(version int, by *unstructured.Unstructured, d schema.Deletion) bool {
 	at := Key{d.Resource.Kind, d.Namespace, d.Name}
 	u := c.Now()[at]
@@ -282,7 +282,7 @@ func (c *Cluster) remove(version int, by *unstructured.Unstructured, d schema.De
 	return true
 }
 
-// patch is refused where the object has another version by now.
+// patch does nothing if the object has another version by now.
 func (c *Cluster) patch(p schema.Patch) bool {
 	at := Key{p.Resource.Kind, p.Namespace, p.Name}
 	u := c.Now()[at]
@@ -301,7 +301,7 @@ func (c *Cluster) patch(p schema.Patch) bool {
 	return true
 }
 
-// merge is a JSON merge patch.
+// merge applies a JSON merge patch.
 func merge(into, patch map[string]any) {
 	for field, value := range patch {
 		below, is := value.(map[string]any)
@@ -315,7 +315,7 @@ func merge(into, patch map[string]any) {
 	}
 }
 
-// create does nothing where the name is taken. Of one that somebody else has, later decisions know.
+// create does nothing if the name is taken. Later decisions know of a name that another owner has.
 func (c *Cluster) create(by *unstructured.Unstructured, o schema.Object) bool {
 	u := &unstructured.Unstructured{}
 	if err := json.Unmarshal(o.Body, &u.Object); err != nil {

@@ -1,4 +1,4 @@
-// Package decision answers one question: WHAT COMES OF THE DECISIONS OF AN OPERATOR, WHATEVER HAPPENS IN BETWEEN?
+// Package decision answers one question: WHAT IS THE RESULT OF AN OPERATOR'S DECISIONS, WHATEVER HAPPENS IN BETWEEN?
 //
 // It is for tests of pure decisions, without an API server:
 //

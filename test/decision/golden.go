@@ -19,9 +19,8 @@ import (
 	"stoic/schema"
 )
 
-// Golden reads from each archive of testdata an object and what it owns, and compares the plan; update writes it. The first
-// file is the object; one that is called refused lists what the API server has refused to create. A status that a plan
-// writes is written once.
+// Golden reads from each archive of testdata an object and what it owns, and compares the plan; with update it writes the plan. The first
+// file is the object; a file called refused lists what the API server has refused to create. A status in a plan must be written only once.
 func Golden(t *testing.T, watches []controller.Watch, least int, update bool) {
 	Archives(t, least, func(t *testing.T, file string, archive *txtar.Archive) {
 		c := &Cluster{T: t, Watches: watches}
@@ -35,7 +34,7 @@ func Golden(t *testing.T, watches []controller.Watch, least int, update bool) {
 	})
 }
 
-// Archives tests with each archive of testdata, of which there are so many at least.
+// Archives tests with each archive of testdata; there must be at least so many.
 func Archives(t *testing.T, least int, test func(t *testing.T, file string, archive *txtar.Archive)) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -53,7 +52,7 @@ func Archives(t *testing.T, least int, test func(t *testing.T, file string, arch
 	}
 }
 
-// WrittenOnce: a decision on the object with the status that a plan for it writes, if it does, writes none.
+// WrittenOnce: if a plan writes a status, a decision on the object with that status writes none.
 func WrittenOnce(t *testing.T, object *unstructured.Unstructured, plan schema.Plan, decide func(*unstructured.Unstructured) schema.Plan) {
 	t.Helper()
 	written := object.DeepCopy()
@@ -69,7 +68,7 @@ func WrittenOnce(t *testing.T, object *unstructured.Unstructured, plan schema.Pl
 	}
 }
 
-// read the object of an archive, and all others.
+// read returns the object of an archive, and all others.
 func (c *Cluster) read(t *testing.T, archive *txtar.Archive) (object *unstructured.Unstructured, all Objects) {
 	t.Helper()
 	all = Objects{}
@@ -104,7 +103,7 @@ func (c *Cluster) read(t *testing.T, archive *txtar.Archive) (object *unstructur
 	return object, all
 }
 
-// ReadYAML as what comes from an API server: whole numbers are int64.
+// ReadYAML reads YAML with the types of an API server's answers: whole numbers are int64.
 func ReadYAML(text []byte, into *map[string]any) error {
 	data, err := yaml.YAMLToJSON(text)
 	if err != nil {
@@ -113,7 +112,7 @@ func ReadYAML(text []byte, into *map[string]any) error {
 	return json.Unmarshal(data, into)
 }
 
-// Compare a plan with that of the archive, which is its last file; update writes it.
+// Compare compares a plan with that of the archive, which is its last file; with update it writes the file.
 func Compare(t *testing.T, file string, archive *txtar.Archive, plan schema.Plan, update bool) {
 	t.Helper()
 	got := []byte(Print(t, plan))
@@ -132,7 +131,7 @@ func Compare(t *testing.T, file string, archive *txtar.Archive, plan schema.Plan
 	}
 }
 
-// Print writes a plan with one line for each write, in their order.
+// Print formats a plan with one line for each write, in their order.
 func Print(t *testing.T, p schema.Plan) string {
 	t.Helper()
 	var b bytes.Buffer

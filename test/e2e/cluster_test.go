@@ -32,7 +32,7 @@ type system struct {
 	watch    *stopwatch
 }
 
-// demand skips without the variable of `make e2e`, and fails where that cannot work.
+// demand skips the test without the variable of `make e2e`, and fails where that cannot work.
 func demand(t *testing.T) {
 	t.Helper()
 	if os.Getenv("STOIC_E2E") == "" {
@@ -70,7 +70,7 @@ func begin(t *testing.T) *system {
 		}
 		s.watch.judge(t, s.supplies)
 	})
-	// The context of a test ends before its cleanups, and these look at the cluster.
+	// The context of a test ends before its cleanups, which need the cluster.
 	if s.node, err = node.Start(context.WithoutCancel(t.Context()), s.supplies, os.Stderr); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ patches:
       - {op: add, path: /spec/template/spec/containers/0/args/-, value: --pytorch-init-container-image=%s}
 `
 
-// install an operator from a folder of manifests, in a namespace that admits restricted pods alone.
+// install installs an operator from a folder of manifests, in a namespace that admits only restricted pods.
 func (s *system) install(t *testing.T, manifests, operator string) {
 	t.Helper()
 	deploy, err := filepath.Rel(s.dir, manifests)
@@ -119,7 +119,7 @@ func (s *system) install(t *testing.T, manifests, operator string) {
 	s.kubectl(t, "", "rollout", "status", "deployment/training-operator", "--namespace=kubeflow", "--timeout=3m")
 }
 
-// kubectl runs a command of the cluster's admin.
+// kubectl runs a command as the cluster's admin.
 func (s *system) kubectl(t *testing.T, input string, args ...string) string {
 	t.Helper()
 	out, err := s.try(input, args...)
@@ -141,14 +141,14 @@ func (s *system) try(input string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// namespace makes one for a test.
+// namespace creates a namespace for a test.
 func (s *system) namespace(t *testing.T, name string) string {
 	t.Helper()
 	s.kubectl(t, "", "create", "namespace", name)
 	return name
 }
 
-// job is as much of one as is awaited.
+// job is the part of a job that tests wait for.
 type job struct {
 	Status struct {
 		Conditions []struct{ Type, Status, Reason, Message string }
@@ -164,7 +164,7 @@ func (j job) is(condition string) bool {
 	return false
 }
 
-// succeeds awaits the end of a job, which is success.
+// succeeds waits for the end of a job, which must be success.
 func (s *system) succeeds(t *testing.T, namespace, object string) {
 	t.Helper()
 	if end := s.ends(t, namespace, object); !end.is("Succeeded") {
@@ -173,8 +173,8 @@ func (s *system) succeeds(t *testing.T, namespace, object string) {
 	}
 }
 
-// follow starts a command of kubectl that does not end by itself. The caller reads what it prints, and ends it. The context says why
-// nothing more comes.
+// follow starts a command of kubectl that does not end by itself. The caller reads its output, and ends it. The context says why
+// the output ended.
 func (s *system) follow(t *testing.T, args ...string) (ctx context.Context, prints io.Reader, end func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(s.node.Context(), jobTimeout)
@@ -209,7 +209,7 @@ func (s *system) ends(t *testing.T, namespace, object string) (last job) {
 	return last
 }
 
-// lines of a log that begin with a word, sorted.
+// lines returns the lines of a log that begin with a word, sorted.
 func (s *system) lines(t *testing.T, namespace, of, word string) []string {
 	t.Helper()
 	var found []string
@@ -222,7 +222,7 @@ func (s *system) lines(t *testing.T, namespace, of, word string) []string {
 	return found
 }
 
-// says follows the log of a pod until so many lines end with a text. One process that follows costs less than one for each look.
+// says follows the log of a pod until so many lines end with a text. One process that follows costs less than one for each poll.
 func (s *system) says(t *testing.T, namespace, pod, suffix string, times int) {
 	t.Helper()
 	ctx, log, end := s.follow(t, "logs", "--follow", "--namespace="+namespace, pod)
@@ -240,7 +240,7 @@ func (s *system) says(t *testing.T, namespace, pod, suffix string, times int) {
 	}
 }
 
-// show tells what is known of a namespace in which a test has failed.
+// show prints what is known of a namespace in which a test has failed.
 func (s *system) show(t *testing.T, namespace string) {
 	t.Helper()
 	for _, command := range [][]string{
@@ -253,7 +253,7 @@ func (s *system) show(t *testing.T, namespace string) {
 	}
 }
 
-// explain tells what the operator says.
+// explain prints the operator's output.
 func (s *system) explain(t *testing.T) {
 	t.Helper()
 	for _, command := range [][]string{

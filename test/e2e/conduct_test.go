@@ -20,7 +20,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// workers is a TFJob whose workers run a command of a shell.
+// workers returns a TFJob whose workers run a shell command.
 func workers(name string, replicas int, policy, more, command string) string {
 	return fmt.Sprintf(`apiVersion: kubeflow.org/v1
 kind: TFJob
@@ -49,20 +49,20 @@ func (s *system) goOn(t *testing.T, namespace string, pods ...string) {
 	}
 }
 
-// running awaits that a job runs, and returns the UIDs of its pods.
+// running waits until a job runs, and returns the UIDs of its pods.
 func (s *system) running(t *testing.T, namespace, object string) (pods string) {
 	t.Helper()
 	s.kubectl(t, "", "wait", "--for=condition=Running", "--timeout=4m", "--namespace="+namespace, object)
 	return s.pods(t, namespace)
 }
 
-// pods of a namespace and their UIDs.
+// pods returns the pods of a namespace and their UIDs.
 func (s *system) pods(t *testing.T, namespace string) string {
 	t.Helper()
 	return s.kubectl(t, "", "get", "pods", "--namespace="+namespace, `--output=jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}{"\n"}{end}`)
 }
 
-// exitCodes: what a container ends with is what the policy ExitCode goes by.
+// exitCodes: the policy ExitCode acts on a container's real exit code.
 func exitCodes(t *testing.T, s *system) {
 	ns := s.namespace(t, "exit-codes")
 	const volume = "volumes: [{name: state, hostPath: {path: /run/e2e-exit-codes, type: DirectoryOrCreate}}]"
@@ -82,7 +82,7 @@ func exitCodes(t *testing.T, s *system) {
 	}
 }
 
-// outOfMemory: the kernel kills a container that takes more memory than it may have.
+// outOfMemory: the kernel kills a container that uses more memory than its limit.
 func outOfMemory(t *testing.T, s *system) {
 	ns := s.namespace(t, "memory")
 	job := strings.Replace(workers("greedy", 1, "Never", "", "exec python3 -c 'x = bytearray(10**9)'"), "name: tensorflow, ", "name: tensorflow, resources: {limits: {memory: 64Mi}}, ", 1)
@@ -96,14 +96,14 @@ func outOfMemory(t *testing.T, s *system) {
 	}
 }
 
-// rejected names for each kind an example that the API server accepts and nobody can run.
+// rejected names for each kind an example that the API server accepts and no operator can run.
 func rejected() map[string]string {
 	return map[string]string{"TFJob": "no-replicas", "PyTorchJob": "two-masters", "XGBoostJob": "xgboost-without-master", "PaddleJob": "paddle-without-workers",
 		"JAXJob": "jax-with-master", "MPIJob": "no-launcher"}
 }
 
-// malformed: of each kind, an example that nobody can run is told what is wrong, in the words that stand beside it, and a healthy job
-// beside it runs.
+// malformed: an event about each kind's example that no operator can run reports the error, in the words beside the example, and
+// a healthy job beside it runs.
 func malformed(t *testing.T, s *system) {
 	ns := s.namespace(t, "malformed")
 	examples := filepath.Join(s.root, "examples", "rejected")
@@ -135,8 +135,8 @@ func malformed(t *testing.T, s *system) {
 	}
 }
 
-// healthy is a job of the kind whose pods do nothing, with the fewest replicas that make a job. Its name is its kind's alone, as are those
-// of its pods.
+// healthy returns a job of the kind whose pods do nothing, with the fewest replicas that a job may have. Its name and those of
+// its pods are unique to the kind.
 func healthy(kind *training.Kind) string {
 	replicas := map[string]any{}
 	for _, rtype := range map[string][]string{"PyTorchJob": {"Master"}, "XGBoostJob": {"Master"}, "MPIJob": {"Launcher", "Worker"}}[kind.Name] {
@@ -156,7 +156,7 @@ func healthy(kind *training.Kind) string {
 		"spec": map[string]any{"runPolicy": map[string]any{"cleanPodPolicy": "Running"}, kind.ReplicaSpecsField: replicas}}))
 }
 
-// drained: the node is drained while a job runs, and takes pods again later. The job goes on with other pods.
+// drained: the node is drained while a job runs, and later accepts pods again. The job continues with other pods.
 func drained(t *testing.T, s *system) {
 	ns := s.namespace(t, "drained")
 	s.kubectl(t, workers("job", 2, "OnFailure", "", untilSignal), "apply", "--namespace="+ns, "-f", "-")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestRealNode: one node. Tests run side by side, but for those that change the operator or the node, and one version of MPIJob comes
-// after the other.
+// TestRealNode: one node. Tests run in parallel, except those that change the operator or the node, and the two versions of
+// MPIJob run one after the other.
 func TestRealNode(t *testing.T) {
 	s := begin(t)
 	t.Run("upgraded from the commit before", func(t *testing.T) { upgraded(t, s) })
@@ -48,14 +48,14 @@ func TestRealNode(t *testing.T) {
 	})
 }
 
-// apart runs tests whose time the limits do not count.
+// apart runs tests whose time does not count towards the limits.
 func apart(s *system, tests func()) {
 	began := time.Now()
 	tests()
 	s.watch.apart += time.Since(began)
 }
 
-// group runs tests side by side.
+// group runs tests in parallel.
 func group(t *testing.T, s *system, name string, tests map[string]func(*testing.T, *system)) {
 	t.Run(name, func(t *testing.T) {
 		for name, test := range tests {

@@ -14,11 +14,11 @@ import (
 	"stoic/test/e2e/supplies"
 )
 
-// ring is an MPI program: each process says where it runs, and what all of them have sent each other.
+// ring is an MPI program: each process prints where it runs, and the sum of what all processes have sent.
 const ring = `from mpi4py import MPI; c = MPI.COMM_WORLD; s = c.allreduce(c.rank + 1); ` +
 	`print(f"rank {c.rank} of {c.size} on {MPI.Get_processor_name().split('.')[0]}: {s}", flush=True)`
 
-// ran is what the program says when it runs on the hosts, in the order of ranks.
+// ran returns the output of the program when it runs on the hosts, in the order of ranks.
 func ran(hosts ...string) []string {
 	var lines []string
 	for rank, host := range hosts {
@@ -27,7 +27,7 @@ func ran(hosts ...string) []string {
 	return lines
 }
 
-// needs skips a test whose image cannot be had on this machine.
+// needs skips a test whose image is not available on this machine.
 func (s *system) needs(t *testing.T, image string) {
 	t.Helper()
 	for _, why := range s.supplies.Missing {
@@ -37,7 +37,7 @@ func (s *system) needs(t *testing.T, image string) {
 	}
 }
 
-// execJob is an MPIJob of v1: workers without a command sleep.
+// execJob returns an MPIJob of v1: workers without a command sleep.
 func execJob(name, image, command string) string {
 	return fmt.Sprintf(`apiVersion: kubeflow.org/v1
 kind: MPIJob
@@ -65,10 +65,10 @@ func mpirun(program ...string) string {
 	return quoted(append([]string{"mpirun", "--allow-run-as-root", "-np", "2"}, program...))
 }
 
-// quoted is a list in YAML.
+// quoted returns a list in YAML.
 func quoted(words []string) string { return string(schema.JSON(words)) }
 
-// overExec: Open MPI 4 starts its processes by kubectl exec, under the Role that the job has.
+// overExec: Open MPI 4 starts its processes by kubectl exec, with the rights of the job's Role.
 func overExec(t *testing.T, s *system) {
 	ns := s.namespace(t, "exec")
 	s.kubectl(t, execJob("pi", supplies.MPI, mpirun("python3", "-c", ring)), "apply", "--namespace="+ns, "-f", "-")
@@ -84,13 +84,13 @@ func overExec(t *testing.T, s *system) {
 	s.gone(t, ns, "pod/pi-worker-0", "pod/pi-worker-1")
 }
 
-// gone awaits that objects are deleted.
+// gone waits until objects are deleted.
 func (s *system) gone(t *testing.T, namespace string, objects ...string) {
 	t.Helper()
 	s.kubectl(t, "", append([]string{"wait", "--for=delete", "--timeout=2m", "--namespace=" + namespace}, objects...)...)
 }
 
-// overExecPRRTE: Open MPI 5 reads other variables, and without them runs on the launcher alone and succeeds.
+// overExecPRRTE: Open MPI 5 reads other variables. Without them it runs on the launcher alone and succeeds.
 func overExecPRRTE(t *testing.T, s *system) {
 	s.needs(t, supplies.MPI5)
 	ns := s.namespace(t, "exec5")
@@ -101,7 +101,7 @@ func overExecPRRTE(t *testing.T, s *system) {
 	}
 }
 
-// overExecHydra: MPICH finds its way into the workers by variables, too, but cannot read the hostfile.
+// overExecHydra: MPICH reaches the workers by variables, too, but cannot read the hostfile.
 func overExecHydra(t *testing.T, s *system) {
 	ns := s.namespace(t, "exec-hydra")
 	s.kubectl(t, execJob("pi", supplies.MPI, `[mpirun.mpich, -n, "2", -hosts, "pi-worker-0,pi-worker-1", hostname]`), "apply", "--namespace="+ns, "-f", "-")
@@ -111,7 +111,7 @@ func overExecHydra(t *testing.T, s *system) {
 	}
 }
 
-// overExecFails: what fails on a worker fails the job, with the exit code that mpirun hands on.
+// overExecFails: a failure on a worker fails the job, with the exit code that mpirun passes on.
 func overExecFails(t *testing.T, s *system) {
 	ns := s.namespace(t, "fails")
 	command := mpirun("sh", "-c", `test $(hostname) != pi-worker-1 || exit 3`)
@@ -125,7 +125,7 @@ func overExecFails(t *testing.T, s *system) {
 	}
 }
 
-// overExecOthers: with the token in its pod, a launcher may start processes in its own workers and in no other pod.
+// overExecOthers: with the token in its pod, a launcher can start processes in its own workers and in no other pod.
 func overExecOthers(t *testing.T, s *system) {
 	ns := s.namespace(t, "others")
 	command := quoted([]string{"sh", "-c", `for pod in me-worker-0 me-worker-1 you-worker-0; do
@@ -143,7 +143,7 @@ done`})
 	s.kubectl(t, "", "delete", "mpijob", "you", "--namespace="+ns)
 }
 
-// serveV2beta1 puts the CRD of v2beta1 in place of that of v1, as deploy/README.md says.
+// serveV2beta1 replaces the CRD of v1 by that of v2beta1, as in deploy/README.md.
 func (s *system) serveV2beta1(t *testing.T) {
 	t.Helper()
 	s.kubectl(t, "", "delete", "crd", "mpijobs.kubeflow.org")
@@ -154,7 +154,7 @@ func (s *system) serveV2beta1(t *testing.T) {
 	})
 }
 
-// sshJob is an MPIJob of v2beta1: workers without a command run sshd.
+// sshJob returns an MPIJob of v2beta1: workers without a command run sshd.
 func sshJob(name, image, more, command, worker string) string {
 	return fmt.Sprintf(`apiVersion: kubeflow.org/v2beta1
 kind: MPIJob
@@ -181,7 +181,7 @@ spec:
 `, name, more, image, command, worker)
 }
 
-// launched awaits the success of the job "pi" and returns the lines of its launcher's log that begin with a word.
+// launched waits for the success of the job "pi" and returns the lines of its launcher's log that begin with a word.
 func (s *system) launched(t *testing.T, ns, manifest, word string) []string {
 	t.Helper()
 	s.kubectl(t, manifest, "apply", "--namespace="+ns, "-f", "-")
@@ -189,8 +189,8 @@ func (s *system) launched(t *testing.T, ns, manifest, word string) []string {
 	return s.lines(t, ns, "job/pi-launcher", word)
 }
 
-// overSSH: Open MPI 4 starts its processes over ssh with the key that the operator has made. The launcher is created at once,
-// so that it may be there before its hosts are.
+// overSSH: Open MPI 4 starts its processes over ssh with the key that the operator has created. The launcher is created
+// immediately, so it may exist before its hosts do.
 func overSSH(t *testing.T, s *system) {
 	ns := s.namespace(t, "ssh")
 	got := s.launched(t, ns, sshJob("pi", supplies.MPI, "", mpirun("python3", "-c", ring), ""), "rank")
@@ -200,7 +200,7 @@ func overSSH(t *testing.T, s *system) {
 	s.gone(t, ns, "pod/pi-worker-0", "pod/pi-worker-1")
 }
 
-// overSSHPRRTE: see overExecPRRTE. Without its variable the same launcher computes alone, and nobody is told.
+// overSSHPRRTE: see overExecPRRTE. Without its variable the same launcher computes alone, and nothing reports it.
 func overSSHPRRTE(t *testing.T, s *system) {
 	s.needs(t, supplies.MPI5)
 	ns := s.namespace(t, "ssh5")
@@ -226,7 +226,7 @@ func overSSHHydra(t *testing.T, s *system) {
 	}
 }
 
-// overSSHLauncherWorks: the launcher is the first host, and runs a process of its own.
+// overSSHLauncherWorks: the launcher is the first host, and runs a process, too.
 func overSSHLauncherWorks(t *testing.T, s *system) {
 	ns := s.namespace(t, "works")
 	command := quoted([]string{"mpirun", "--allow-run-as-root", "-np", "3", "python3", "-c", ring})

@@ -11,8 +11,8 @@ import (
 	"stoic/test/e2e/supplies"
 )
 
-// names: replicas find each other by the names of their services, which a real DNS server answers for. When each knows both
-// addresses, worker 1 listens at the port of the service, and worker 0 reaches it there; its end is that of the job.
+// names: replicas find each other by the names of their services, which a real DNS server resolves. When each knows both
+// addresses, worker 1 listens at the port of the service, and worker 0 connects to it there; its end is that of the job.
 func names(t *testing.T, s *system) {
 	ns := s.namespace(t, "names")
 	s.kubectl(t, fmt.Sprintf(`apiVersion: kubeflow.org/v1

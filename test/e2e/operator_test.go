@@ -21,7 +21,7 @@ const (
 	operatorPods = "--selector=control-plane=kubeflow-training-operator"
 )
 
-// await that something holds; what says how far it is.
+// await waits until a condition holds; the result says how far it is.
 func (s *system) await(t *testing.T, namespace, what string, holds func() (bool, string)) {
 	t.Helper()
 	for deadline := time.Now().Add(jobTimeout); ; time.Sleep(300 * time.Millisecond) { // between two looks
@@ -41,21 +41,20 @@ func (s *system) uid(t *testing.T, namespace, object string) string {
 	return s.kubectl(t, "", "get", object, "--namespace="+namespace, "--output=jsonpath={.metadata.uid}")
 }
 
-// container is the ID of the container of a pod of the operator, as containerd knows it.
+// container returns the ID of the container of a pod of the operator, as containerd knows it.
 func (s *system) container(t *testing.T, pod string) string {
 	t.Helper()
 	id := s.kubectl(t, "", "get", "pod", pod, "--namespace=kubeflow", "--output=jsonpath={.status.containerStatuses[0].containerID}")
 	return strings.TrimPrefix(id, "containerd://")
 }
 
-// operators are the names of the operator's pods.
+// operators returns the names of the operator's pods.
 func (s *system) operators(t *testing.T) []string {
 	t.Helper()
 	return strings.Fields(s.kubectl(t, "", "get", "pods", "--namespace=kubeflow", operatorPods, "--output=jsonpath={.items[*].metadata.name}"))
 }
 
-// killedOperator: the operator is killed with SIGKILL while a job runs. The kubelet starts it again, and the job ends with the pods that
-// it had.
+// killedOperator: the operator is killed with SIGKILL while a job runs. The kubelet starts it again, and the job ends with the same pods.
 func killedOperator(t *testing.T, s *system) {
 	ns := s.namespace(t, "killed")
 	s.kubectl(t, workers("job", 2, "Never", "", untilSignal), "apply", "--namespace="+ns, "-f", "-")
@@ -75,8 +74,8 @@ func killedOperator(t *testing.T, s *system) {
 	}
 }
 
-// lostLeader: of two operators the one that works is stopped with all its threads, as a virtual machine may be. The other one
-// takes the lease when it has run out, and serves a new job. The first one ends when it runs again, as it has no lease any more.
+// lostLeader: the leader of two operators is stopped with all its threads, as a virtual machine may be. The standby takes the
+// lease when it has expired, and serves a new job. When the first one runs again it ends, as it no longer has the lease.
 func lostLeader(t *testing.T, s *system) {
 	ns := s.namespace(t, "leader")
 	scale := func(replicas int) {
@@ -115,8 +114,8 @@ func lostLeader(t *testing.T, s *system) {
 	})
 }
 
-// upgraded: manifests and image of this commit take the place of those of the one before. The operator's pod is another one, and a job
-// that runs meanwhile keeps its pods.
+// upgraded: manifests and image of this commit replace those of the previous one. The operator's pod is a new one, and a job that
+// runs meanwhile keeps its pods.
 func upgraded(t *testing.T, s *system) {
 	if s.supplies.Before == "" {
 		t.Skip("this checkout has no commit before")
@@ -144,7 +143,7 @@ func upgraded(t *testing.T, s *system) {
 	}
 }
 
-// images of the operator's pods.
+// images returns those of the operator's pods.
 func (s *system) images(t *testing.T) string {
 	t.Helper()
 	return s.kubectl(t, "", "get", "pods", "--namespace=kubeflow", operatorPods, "--output=jsonpath={.items[*].spec.containers[0].image}")
@@ -169,7 +168,7 @@ func byHelm(t *testing.T, s *system) {
 	}
 }
 
-// freshByHelm: where nothing of the operator is left but its CRDs, the chart alone installs one that runs a job.
+// freshByHelm: where only the operator's CRDs are left, the chart alone installs an operator that runs a job.
 func freshByHelm(t *testing.T, s *system) {
 	ns := s.namespace(t, "fresh")
 	s.helm(t, "uninstall", "training-operator", "--namespace=kubeflow")
@@ -178,7 +177,7 @@ func freshByHelm(t *testing.T, s *system) {
 		left := s.kubectl(t, "", "get", "deployments,services,serviceaccounts,roles,pods", "--namespace=kubeflow", "--output=name")
 		return !strings.Contains(left, "training-operator"), left
 	})
-	s.kubectl(t, workers("job", 2, "Never", "", "echo trained"), "apply", "--namespace="+ns, "-f", "-") // the CRDs are there, nobody serves them
+	s.kubectl(t, workers("job", 2, "Never", "", "echo trained"), "apply", "--namespace="+ns, "-f", "-") // no operator serves the CRDs
 	image, tag := supplies.Split(supplies.Operator)
 	s.helm(t, "install", "training-operator", filepath.Join(s.root, "deploy/chart"), "--namespace=kubeflow", "--wait", "--timeout=4m",
 		"--set=image.repository="+image, "--set-string=image.tag="+tag)

@@ -14,11 +14,11 @@ import (
 	"stoic/test/e2e/supplies"
 )
 
-// What a run may take on two cores that have nothing else to do.
+// How long a run may take on two idle cores.
 const (
 	coldLimit = 15 * time.Minute // from nothing
 	warmLimit = 4 * time.Minute  // with programs and images from an earlier run
-	// mostOthers is the share of the machine's time that others may have had, for the limits to count.
+	// mostOthers is the share of the machine's time that others may have used for the limits to apply.
 	mostOthers = 0.1
 )
 
@@ -26,7 +26,7 @@ const (
 type stopwatch struct {
 	began     time.Time
 	busy, own time.Duration
-	// apart is what the limits do not count: the tests with MPIJobs of two versions, which one kind alone needs.
+	// apart is the time that does not count towards the limits: the tests with two versions of MPIJob, which only that kind needs.
 	apart time.Duration
 }
 
@@ -35,7 +35,7 @@ func startWatch(t *testing.T) *stopwatch {
 	return &stopwatch{began: time.Now(), busy: busy(t), own: own(t)}
 }
 
-// judge prints how long the run took, and fails if that was too long on a machine that had nothing else to do. It is called when all
+// judge prints how long the run took, and fails if that was too long on an otherwise idle machine. It is called when all
 // processes have ended.
 func (w *stopwatch) judge(t *testing.T, s *supplies.Supplies) {
 	t.Helper()
@@ -58,7 +58,7 @@ func (w *stopwatch) judge(t *testing.T, s *supplies.Supplies) {
 	}
 }
 
-// busy is how long the machine's processors have worked since it started.
+// busy returns how long the machine's processors have worked since it started.
 func busy(t *testing.T) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile("/proc/stat")
@@ -70,11 +70,11 @@ func busy(t *testing.T) time.Duration {
 	if _, err := fmt.Sscanf(first, "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &wait, &irq, &soft, &steal); err != nil {
 		t.Fatalf("read %q: %v", first, err)
 	}
-	const ticks = 100 // a second, on every architecture that there is
+	const ticks = 100 // per second, on every architecture
 	return time.Duration(user+nice+system+irq+soft+steal) * time.Second / ticks
 }
 
-// own is how long we, and those of our processes that have ended, have worked.
+// own returns how long we, and those of our processes that have ended, have worked.
 func own(t *testing.T) (all time.Duration) {
 	t.Helper()
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {

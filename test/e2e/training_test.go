@@ -28,7 +28,7 @@ print(f"trained: rank {rank} of {size} has {model.module.weight.item():.3f}", fl
 dist.barrier()
 `
 
-// dataParallel: three replicas of a PyTorchJob find each other by MASTER_ADDR, RANK and the number of processes alone, and train one model.
+// dataParallel: three replicas of a PyTorchJob find each other only by MASTER_ADDR, RANK and the number of processes, and train one model.
 func dataParallel(t *testing.T, s *system) {
 	s.needs(t, supplies.Torch)
 	ns := s.namespace(t, "ddp")
@@ -51,7 +51,7 @@ spec:
 	}
 }
 
-// endurance adds numbers up with the others, until told to stop by a file at rank 0.
+// endurance sums numbers with the others, until a file at rank 0 stops it.
 const endurance = `import os, time, torch, torch.distributed as dist
 def say(text): os.write(1, (text + "\n").encode()) # in one piece: two processes share the log
 dist.init_process_group("gloo")
@@ -65,8 +65,8 @@ while True:
 say(f"done: rank {rank} of {size}")
 `
 
-// elastic: two workers of two processes each meet by torchrun's own rendezvous. One of the pods goes; the operator makes another,
-// and all four processes go on together.
+// elastic: two workers of two processes each meet by torchrun's own rendezvous. One of the pods is deleted; the operator
+// recreates it, and all four processes continue together.
 func elastic(t *testing.T, s *system) {
 	s.needs(t, supplies.Torch)
 	ns := s.namespace(t, "elastic")

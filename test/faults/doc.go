@@ -6,8 +6,8 @@
 //	go run ./test/faults -subject foobar      one of the operators
 //	go run ./test/faults -h                   all flags
 //
-// An operator joins with one file in package scenario; CONTRIBUTING.md says what is in it.
+// An operator takes part through one file in package scenario; CONTRIBUTING.md says what that file contains.
 //
-// It prints a table: goals, plans, failures, time. Each failure has a file with the requests and the versions of all
-// objects, and a name with which it is tried again: -plan 'G1/succeed/crash before write 7'.
+// The command prints a table of goals, plans, failures and times. Each failure has a file with the requests and the versions of
+// all objects, and a plan name that repeats it: -plan 'G1/succeed/crash before write 7'.
 package main

@@ -83,7 +83,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	return o, err
 }
 
-// known fails on a name of a list that is not among the known ones: a misspelt one would choose nothing.
+// known fails if a list names something that does not exist: a misspelt name would select nothing.
 func known(option, list string, names []string) error {
 	for _, name := range split(list) {
 		if !slices.Contains(names, name) {
@@ -107,7 +107,7 @@ func scenarioNames() (names []string) {
 	return names
 }
 
-// operatorNames are those of the operators that the rig takes.
+// operatorNames returns the names of the operators that the rig tests.
 func operatorNames() (names []string) {
 	for _, operator := range scenario.Operators() {
 		names = append(names, operator.Name)
@@ -115,12 +115,12 @@ func operatorNames() (names []string) {
 	return names
 }
 
-// split a list with commas, and perhaps spaces; nil if it is empty.
+// split splits a list at commas and spaces; it returns nil if the list is empty.
 func split(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// run tries everything that is asked for and says whether all of it passed.
+// run tries everything that the command line selects and reports whether all of it passed.
 func run(ctx context.Context, o options, out io.Writer) (passed bool, err error) {
 	r, err := command.Open("faults", o.root, o.dir, out)
 	if err != nil {
@@ -148,7 +148,7 @@ func run(ctx context.Context, o options, out io.Writer) (passed bool, err error)
 	return t.failures == 0, t.nothing(o)
 }
 
-// programs are the operators of some scenarios, each with its command line. What has none is built.
+// programs returns the operators of some scenarios, each with its command line. An operator without a given command line is built.
 func programs(ctx context.Context, o options, scenarios []scenario.Scenario, r *command.Run) (all []plans.Program, err error) {
 	for _, operator := range scenario.Operators() {
 		if !slices.ContainsFunc(scenarios, func(s scenario.Scenario) bool { return s.Operator.Name == operator.Name }) {
@@ -167,7 +167,7 @@ func programs(ctx context.Context, o options, scenarios []scenario.Scenario, r *
 	return all, nil
 }
 
-// wants says whether one of the goals is asked for.
+// wants reports whether the command line selects one of the goals.
 func (o options) wants(goals ...plans.Goal) bool {
 	if o.goals == "" {
 		return true

@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestSubjects: the scenarios of all operators are tried, of one, or of that which a command line is given for.
+// TestSubjects: the command tries the scenarios of all operators, of one, or of the operator whose command line is given.
 func TestSubjects(t *testing.T) {
 	found := func(words ...string) (names []string) {
 		o, err := parse(words, &strings.Builder{})
@@ -76,7 +76,7 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// TestMalformedIsAsked: who names scenarios or another goal does not ask for malformed objects; a plan finds the operator of its kind.
+// TestMalformedIsAsked: naming scenarios or another goal does not select malformed objects; a plan name finds the operator of its kind.
 func TestMalformedIsAsked(t *testing.T) {
 	for words, want := range map[string][2]bool{ // whether they are tried, and nothing else
 		"": {true, false}, "-goals G7": {true, true}, "-goals G7,G8": {true, true}, "-goals G1": {false, false}, "-goals G1,G7": {true, false}, "-scenarios fail": {false, false},
@@ -109,7 +109,7 @@ func TestMalformedIsAsked(t *testing.T) {
 	}
 }
 
-// TestOneOfG10: what a divergence prints to be tried again reaches the test that compares.
+// TestOneOfG10: the flags that a divergence prints for repeating it reach the test that compares.
 func TestOneOfG10(t *testing.T) {
 	for flags, want := range map[string][]string{
 		"":                         {"-only=-1", "-family=-1"},
@@ -132,7 +132,7 @@ func TestOneOfG10(t *testing.T) {
 	}
 }
 
-// TestWholeRun: make faults leaves nothing out that make test only samples.
+// TestWholeRun: make faults tries everything of which make test tries only a sample.
 func TestWholeRun(t *testing.T) {
 	o, err := parse(nil, &strings.Builder{})
 	if err != nil {
@@ -154,7 +154,7 @@ func TestWholeRun(t *testing.T) {
 	}
 }
 
-// TestPlanes: an operator that is apart has a control plane of its own, and the others share one.
+// TestPlanes: an operator marked as apart has a control plane of its own, and the others share one.
 func TestPlanes(t *testing.T) {
 	var found []string
 	for _, together := range planes(scenario.All()) {
@@ -169,8 +169,8 @@ func TestPlanes(t *testing.T) {
 	}
 }
 
-// TestTally: a failure is counted, told with its evidence and makes the run fail; a plan whose fault did not strike is no
-// plan that was passed, and a goal of which none struck fails.
+// TestTally: a failure is counted, reported with its evidence, and makes the run fail. A plan whose fault did not strike does not
+// count as passed, and a goal fails if none of its faults struck.
 func TestTally(t *testing.T) {
 	sc := scenario.All()[0]
 	tally := &tally{began: time.Now()}
@@ -200,7 +200,7 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// TestNothing: a run that tried nothing does not pass, but for a list and for one of several parts of something.
+// TestNothing: a run that tried nothing does not pass, unless it only lists plans or is one of several parts.
 func TestNothing(t *testing.T) {
 	for words, c := range map[string]struct {
 		tried int
@@ -231,7 +231,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestProcess: go test passes, too, where no test has the name that it is given.
+// TestProcess: go test passes even if no test has the given name; such a process must fail.
 func TestProcess(t *testing.T) {
 	for command, want := range map[string]int{"echo bugs 2, each caught": 0, "echo ok, no tests to run": 1, "echo bugs 0": 1, "false": 1} {
 		tally := &tally{}
@@ -242,7 +242,7 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestCanaries: healthy jobs that are much slower beside faults are a failure; some noise is none.
+// TestCanaries: the run fails if healthy jobs are much slower beside faults; some noise is tolerated.
 func TestCanaries(t *testing.T) {
 	times := func(n int, d time.Duration) []time.Duration { return slices.Repeat([]time.Duration{d}, n) }
 	for name, c := range map[string]struct {
@@ -263,7 +263,7 @@ func TestCanaries(t *testing.T) {
 	}
 }
 
-// TestSummaries finds the line in which a test says what it has done, wherever it stands.
+// TestSummaries: the line in which a test reports what it tried is found anywhere in the output.
 func TestSummaries(t *testing.T) {
 	var log strings.Builder
 	var reported []string
@@ -278,7 +278,7 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
-// TestBatches: a goal at a time; a sample all at once, but for what measures times.
+// TestBatches: goals run one after another; the plans of a sample run all in parallel, except those that measure times.
 func TestBatches(t *testing.T) {
 	chosen := []plans.Plan{{Goal: "G1"}, {Goal: "G2"}, {Goal: "G1"}}
 	count := func(all []batch) (found []string) {

@@ -14,12 +14,13 @@ import (
 )
 
 const (
-	// malformedOfKind is how many malformed objects of each kind a run of everything stores, and malformedAtOnce how many of these at
-	// a time; malformedInSample is what the fixed sample stores.
+	// malformedOfKind is how many malformed objects of each kind a full run stores, and malformedAtOnce how many of them at a
+	// time; malformedInSample is how many the fixed sample stores.
 	malformedOfKind, malformedAtOnce, malformedInSample = 1000, 150, 30
 )
 
-// wantsMalformed: who chooses scenarios does not ask for what has none, unless it is named.
+// wantsMalformed reports whether malformed objects are selected. They have no scenario, so -scenarios excludes them unless their
+// goal is named.
 func (o options) wantsMalformed() bool {
 	if o.plan != "" {
 		return strings.HasPrefix(o.plan, string(plans.Malformed)+"/")
@@ -27,7 +28,7 @@ func (o options) wantsMalformed() bool {
 	return o.wants(plans.Malformed) && (o.goals != "" || o.scenarios == "")
 }
 
-// onlyMalformed: no plan is asked for that is tried in a sandbox.
+// onlyMalformed reports whether no selected plan runs in a sandbox.
 func (o options) onlyMalformed() bool {
 	if o.plan != "" || !o.wantsMalformed() {
 		return o.wantsMalformed()
@@ -40,7 +41,7 @@ func (o options) onlyMalformed() bool {
 	return true
 }
 
-// malformedOn stores malformed objects of all kinds of some operators, on a control plane of which they are the last to be tried.
+// malformedOn stores malformed objects of all kinds of some operators. Nothing else is tried on their control plane afterwards.
 func malformedOn(ctx context.Context, o options, stage *plans.Stage, programs []plans.Program, dir string, t *tally, say func(string, ...any)) error {
 	config, err := clientcmd.BuildConfigFromFlags("", stage.Kubeconfig())
 	if err != nil {
@@ -86,7 +87,7 @@ func malformedOn(ctx context.Context, o options, stage *plans.Stage, programs []
 	return nil
 }
 
-// mutation says whether the command line asks for one.
+// mutation reports whether the command line selects a mutation and this part has it.
 func (o options) mutation(kind, name string) bool {
 	p := mutationOf(kind, name)
 	return o.asks(p) && o.part.has(p.Name())

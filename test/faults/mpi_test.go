@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-// TestMPIPlans are plans of MPIJobs, each of which finds a mistake that no test without a control plane finds: see the bugs in
-// test/faults/seeded that name them. One is run by its name, `-run TestMPIPlans/service-first`, as each starts a control plane;
-// TestSample has others of the same scenarios.
+// TestMPIPlans tries plans of MPIJobs, each of which finds a mistake that no test without a control plane finds: see the bugs in
+// test/faults/seeded that name them. Each starts a control plane and runs only if it is named: `-run TestMPIPlans/service-first`.
+// TestSample has other plans of the same scenarios.
 func TestMPIPlans(t *testing.T) {
 	if !strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
 		t.Skip("each is run by its name")
 	}
 	for name, words := range map[string][]string{
-		// Each request is refused once: the Service, and the Secret.
+		// Each request is rejected once: that for the Service and that for the Secret.
 		"service-first": {"-goals", "G6", "-scenarios", "mpi2-succeed", "-fault", "422, 1 times"},
-		// Each request is refused once, and is not made again for ten seconds: the RoleBinding.
+		// The request for the RoleBinding is rejected once and is not repeated for ten seconds.
 		"binding-first": {"-goals", "G6", "-scenarios", "mpi-succeed", "-fault", "422, 1 times"},
 	} {
 		t.Run(name, func(t *testing.T) {

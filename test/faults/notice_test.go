@@ -10,8 +10,8 @@ import (
 	"stoic/test/operator"
 )
 
-// TestRigNotices: an operator that deletes by name alone, as others do, is found out by plans that it comes through
-// otherwise. A rig that finds nothing in it would find nothing at all.
+// TestRigNotices: the rig finds that an operator deletes by name alone, as other operators do, by plans that the operator
+// otherwise passes. A rig that does not find this would find nothing.
 func TestRigNotices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a control plane: left out with -short")

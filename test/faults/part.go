@@ -5,8 +5,8 @@ import (
 	"hash/fnv"
 )
 
-// part is one of several parts of what is tried: all parts of one seed, on whatever machines, try everything, and nothing twice but for
-// the references. The zero part is everything. It is a flag, written as 2/4.
+// part is one of several parts of what is tried. All parts of one seed, on any machines, together try everything, and only the
+// references more than once. The zero part is everything. It is a flag, written as 2/4.
 type part struct{ number, of int }
 
 func (p *part) String() string {
@@ -16,7 +16,7 @@ func (p *part) String() string {
 	return fmt.Sprintf("%d/%d", p.number, p.of)
 }
 
-// Set reads a flag. It fails unless the text is I/N with 1 <= I <= N.
+// Set reads the value of the flag. It fails unless the text is I/N with 1 <= I <= N.
 func (p *part) Set(text string) error {
 	var read part
 	if n, err := fmt.Sscanf(text, "%d/%d", &read.number, &read.of); err != nil || n != 2 || read.String() != text || read.number < 1 || read.number > read.of {
@@ -26,19 +26,19 @@ func (p *part) Set(text string) error {
 	return nil
 }
 
-// has says whether the plan of a name is in the part.
+// has reports whether the plan of that name is in the part.
 func (p part) has(name string) bool {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name)) // a hash takes everything
 	return p.takes(h.Sum32())
 }
 
-// takes says whether the i-th of what is counted is in the part.
+// takes reports whether the i-th item is in the part.
 func (p part) takes(i uint32) bool {
 	return p.of == 0 || uint64(i)%uint64(p.of) == uint64(p.number-1)
 }
 
-// share is how many of n samples each part draws by itself, rounded up. n is at least 1.
+// share returns how many of n samples each part draws by itself, rounded up. n is at least 1.
 func (p part) share(n int) int {
 	if p.of == 0 {
 		return n

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestParts: each plan, each malformed object and each goal with a process of its own is in one part of however many.
+// TestParts: each plan, each malformed object and each goal with its own process is in exactly one part, however many parts there are.
 func TestParts(t *testing.T) {
 	for _, of := range []int{1, 2, 3, 7} {
 		sizes := make([]int, of)

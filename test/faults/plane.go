@@ -14,8 +14,8 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// onControlPlane tries the plans that need a real API server: operators side by side on one, and those that are apart on
-// one of their own each.
+// onControlPlane tries the plans that need a real API server. Operators share one control plane, except those marked as apart,
+// which have one each.
 func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) error {
 	all := asked(o)
 	for _, together := range planes(all) {
@@ -32,7 +32,7 @@ func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) er
 	return nil
 }
 
-// planes are scenarios by the control plane on which they are run.
+// planes groups scenarios by the control plane on which they run.
 func planes(all []scenario.Scenario) (found [][]scenario.Scenario) {
 	places := map[string]int{}
 	for _, s := range all {
@@ -49,7 +49,7 @@ func planes(all []scenario.Scenario) (found [][]scenario.Scenario) {
 	return found
 }
 
-// onOne tries the plans of some scenarios on a control plane of theirs.
+// onOne tries the plans of some scenarios on one control plane, which it starts for them.
 func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tally, r *command.Run) (err error) {
 	say := r.Say
 	all, err := programs(ctx, o, scenarios, r)
@@ -124,14 +124,14 @@ func onSandboxes(ctx context.Context, o options, stage *plans.Stage, scenarios [
 	}
 }
 
-// batch is a list of plans that are tried side by side.
+// batch is a list of plans that are tried in parallel.
 type batch struct {
 	name  string
 	plans []plans.Plan
 }
 
-// batches of plans: one for each goal. The plans of a small sample are tried all at once, as each goal's last plan would be
-// waited for; but for those that measure times, which come by themselves.
+// batches returns one batch for each goal. A small sample is tried in one batch, because it would otherwise wait for the last plan
+// of each goal; only its plans that measure times are a separate batch.
 func batches(chosen []plans.Plan, sample bool) (all []batch) {
 	names := map[string]int{}
 	for _, p := range chosen {
@@ -148,12 +148,12 @@ func batches(chosen []plans.Plan, sample bool) (all []batch) {
 	return all
 }
 
-// asks says whether the command line asks for a plan, in whatever part.
+// asks reports whether the command line selects a plan, in any part.
 func (o options) asks(p plans.Plan) bool {
 	return (o.plan == "" || p.Name() == o.plan) && strings.Contains(p.Fault, o.fault)
 }
 
-// asked are the scenarios of the command line.
+// asked returns the scenarios that the command line selects.
 func asked(o options) []scenario.Scenario {
 	all := slices.DeleteFunc(scenario.All(), func(s scenario.Scenario) bool {
 		return o.subject != "" && !slices.Contains(split(o.subject), s.Operator.Name) || o.sample && !s.Sampled()
@@ -190,7 +190,7 @@ func firstLine(r plans.Result) string {
 	return line
 }
 
-// progress of one goal, told every few seconds.
+// progress of one goal, reported every few seconds.
 type progress struct {
 	goal            string
 	all             int

@@ -10,18 +10,18 @@ import (
 	"stoic/test/faults/plans"
 )
 
-// process is a goal that is a test of its own, in a process of its own.
+// process is a goal that is a separate test in a separate process.
 type process struct {
 	goal  plans.Goal
 	what  string
 	words []string
-	// summary begins the line in which the test says what it has done: "schedules 100000, ...".
+	// summary begins the line in which the test reports how much it tried: "schedules 100000, ...".
 	summary string
 	real    bool // its plans meet real API servers
 	any     bool // it takes any operator
 }
 
-// apart are the first schedules of two seeds: none is run for both.
+// apart is the distance between the first schedules of two seeds: no schedule runs for both.
 const apart = 10_000_000
 
 func processes(o options) []process {
@@ -42,7 +42,7 @@ func processes(o options) []process {
 	}
 }
 
-// ownProcesses are those that the command line asks for.
+// ownProcesses returns the goals with their own process that the command line selects.
 func (o options) ownProcesses() (chosen []process) {
 	for i, p := range processes(o) {
 		if !o.list && o.asksProcess(p) && o.part.takes(uint32(i)) {
@@ -52,7 +52,7 @@ func (o options) ownProcesses() (chosen []process) {
 	return chosen
 }
 
-// asksProcess says whether the command line asks for a goal with a process of its own, in whatever part.
+// asksProcess reports whether the command line selects a goal with its own process, in any part.
 func (o options) asksProcess(p process) bool {
 	return o.plan == "" && o.wants(p.goal) && (o.operator == "" && o.subject == "" || p.any)
 }
@@ -71,7 +71,7 @@ func everything() []goal {
 	return all
 }
 
-// summaries passes a test's output on to a file and finds the line that sums it up.
+// summaries copies the output of a test to a file and finds the line that sums it up.
 type summaries struct {
 	out    io.Writer
 	mark   string

@@ -8,7 +8,8 @@ import (
 	"stoic/test/faults/plans"
 )
 
-// TestSample tries the fixed sample of plans on a real control plane: some of each goal. It is what `make test` runs of `make faults`.
+// TestSample tries the fixed sample of plans on a real control plane: some of each goal. It is the part of `make faults` that
+// `make test` runs.
 func TestSample(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a control plane: left out with -short")

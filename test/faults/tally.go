@@ -19,7 +19,7 @@ import (
 	"stoic/test/faults/plans"
 )
 
-// tally is what a run has come to.
+// tally is the result of a run.
 type tally struct {
 	began              time.Time
 	rows               []row
@@ -27,7 +27,7 @@ type tally struct {
 	texts              []string
 	real               int                   // plans on real API servers that struck
 	chosen             int                   // plans that were chosen
-	asked              int                   // plans that the command line asks for, in whatever part
+	asked              int                   // plans that the command line selects, in any part
 	faults             map[plans.Goal]string // of each goal the fault of one of its plans
 	faulted, reference []time.Duration       // canaries
 }
@@ -41,7 +41,7 @@ type row struct {
 	more                            string
 }
 
-// add the results of one goal; those of a goal that has a row already go into it. possible are plans that were not counted
+// add adds the results of one goal, to its row if it already has one. possible is the number of plans that were not counted
 // before.
 func (t *tally) add(goal plans.Goal, possible int, results []plans.Result, took time.Duration) {
 	i := slices.IndexFunc(t.rows, func(r row) bool { return r.goal == goal })
@@ -54,7 +54,7 @@ func (t *tally) add(goal plans.Goal, possible int, results []plans.Result, took 
 	t.merge(goal, results)
 }
 
-// merge results into the row of their goal.
+// merge adds results to the row of their goal.
 func (t *tally) merge(goal plans.Goal, results []plans.Result) {
 	i := slices.IndexFunc(t.rows, func(r row) bool { return r.goal == goal })
 	if i < 0 {
@@ -92,14 +92,14 @@ func violations(all []oracle.Violation) string {
 	return out.String()
 }
 
-// addFailure notes a failure that belongs to no plan.
+// addFailure records a failure that belongs to no plan.
 func (t *tally) addFailure(text string) {
 	t.failures++
 	t.texts = append(t.texts, text)
 }
 
-// missed fails goals of whose plans each missed: no fault struck, and what passed shows nothing. Of every goal most faults strike,
-// in the sample, too: there is none that this is usual for.
+// missed fails each goal whose plans all missed: no fault struck, so what passed proves nothing. For every goal most faults
+// strike, even in the sample.
 func (t *tally) missed() {
 	for _, r := range t.rows {
 		if r.tried > 0 && r.missed == r.tried {
@@ -108,7 +108,7 @@ func (t *tally) missed() {
 	}
 }
 
-// meets a plan that there is, whether it is asked for or not.
+// meets records a plan that exists, whether it is selected or not.
 func (t *tally) meets(o options, p plans.Plan) {
 	if t.faults == nil {
 		t.faults = map[plans.Goal]string{}
@@ -119,7 +119,7 @@ func (t *tally) meets(o options, p plans.Plan) {
 	}
 }
 
-// nothing fails where nothing was tried, which is no proof of anything. A part alone may have none of what is asked for.
+// nothing returns an error if nothing was tried, which proves nothing. A single part may have none of the selected plans.
 func (t *tally) nothing(o options) error {
 	asked, tried := t.asked, 0
 	for _, p := range processes(o) {
@@ -143,7 +143,7 @@ func (t *tally) nothing(o options) error {
 	return nil
 }
 
-// process runs the test of a goal that has a process of its own.
+// process runs the test of a goal that has its own process.
 func (t *tally) process(ctx context.Context, g process, o options, say func(string, ...any)) {
 	say("%s: %s", g.goal, strings.Join(g.words, " "))
 	began := time.Now()
@@ -174,7 +174,7 @@ func (t *tally) process(ctx context.Context, g process, o options, say func(stri
 	t.rows = append(t.rows, r)
 }
 
-// canaries compares healthy jobs that run beside faults with those that run without, in the same run (O8).
+// canaries compares healthy jobs that run beside faults with healthy jobs that run without, in the same run (O8).
 func (t *tally) canaries(out io.Writer) {
 	if len(t.faulted) == 0 || len(t.reference) == 0 {
 		return

@@ -1,2 +1,2 @@
-// Package golden answers one question: is what a test writes down what was written down before?
+// Package golden answers one question: is a test's output what was recorded before?
 package golden

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// File compares a text with a file. With update it is written there instead.
+// File compares a text with a file. With update it writes the file instead.
 func File(t *testing.T, path string, update bool, got string) {
 	t.Helper()
 	if update {

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Run calls got for every NAME.yaml in the archives that pattern matches, and compares what it returns with NAME.want beside it. With
-// update it is written there instead. The other files of an archive are at hand; those that kept names stay as they are.
-// Run returns the number of cases.
+// Run calls got for every NAME.yaml in the archives that pattern matches, and compares the result with NAME.want beside it. With update it
+// writes that instead. got can use the other files of an archive; those that kept names are not changed. Run returns the number of cases.
 func Run(t *testing.T, pattern string, update bool, got func(t *testing.T, archive map[string][]byte, name string) string, kept ...string) (cases int) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

@@ -19,10 +19,10 @@ import (
 
 const separateServer = "apiextensions-apiserver"
 
-// TestAggregatedCustomResources: custom resources are served by a server of their own behind the API server (docs/storage.md). The
-// operator runs jobs and rejects malformed ones as ever. The server is cut off for a minute: requests for all else are answered, and
-// the operator goes on by itself when it is back, with the pods that there were. One that starts meanwhile is alive, and not ready, as
-// it does not know what there is.
+// TestAggregatedCustomResources: a separate server behind the API server serves custom resources (docs/storage.md). The operator
+// runs jobs and rejects malformed ones as usual. While the server is cut off for a minute, requests for everything else are
+// answered; when it is back, the operator continues by itself with the existing pods. An operator that starts meanwhile is alive,
+// and not ready, as it does not know what exists.
 func TestAggregatedCustomResources(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRs: cluster.CRsAggregated, CRDs: []string{filepath.Join(root, "deploy/crd")}})
@@ -47,7 +47,7 @@ func TestAggregatedCustomResources(t *testing.T) {
 	if err := r.typed.CoreV1().Namespaces().Delete(t.Context(), other, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for begin, n := time.Now(), 0; time.Since(begin) < time.Minute; n++ { // what is on trial is that minute
+	for begin, n := time.Now(), 0; time.Since(begin) < time.Minute; n++ { // that minute is under test
 		if _, err := r.typed.CoreV1().ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("meanwhile-", n)}}, metav1.CreateOptions{}); err != nil {
 			t.Fatalf("the API server, %v after the other one ended: %v", time.Since(begin), err)
 		}
@@ -82,7 +82,7 @@ func TestAggregatedCustomResources(t *testing.T) {
 	p.stop(t)
 }
 
-// endPods of a job, as kubelets would when their containers have done.
+// endPods ends the pods of a job, as kubelets do when the containers have finished.
 func (r *rig) endPods(t *testing.T, ns, job string) {
 	t.Helper()
 	names := r.pods(t, ns, job)

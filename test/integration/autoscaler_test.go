@@ -13,7 +13,7 @@ import (
 	"stoic/training"
 )
 
-// elastic is a PyTorchJob with one worker that runs for a while.
+// elastic returns a PyTorchJob with one worker that runs for a while.
 func elastic(name, metrics, policy string) string {
 	return fmt.Sprintf(`apiVersion: kubeflow.org/v1
 kind: PyTorchJob
@@ -32,8 +32,8 @@ spec:
 
 const averageOf500m = `metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: "0.5"}}}]`
 
-// TestAutoscaler: the autoscaler of an elastic job is made, follows the job and goes with it. The API server's own
-// defaults and spellings are no reason to write.
+// TestAutoscaler: the autoscaler of an elastic job is created, follows the job and is deleted with it. The API server's own
+// defaults and spellings cause no write.
 func TestAutoscaler(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd")}})
@@ -54,7 +54,7 @@ func TestAutoscaler(t *testing.T) {
 		t.Errorf("its spec is\n%s, want\n%s", spec, want)
 	}
 
-	// A pass that has nothing to do with it, and a change that has.
+	// A reconcile that does not concern it, and a change that does.
 	patch(`{"spec":{"runPolicy":{"backoffLimit":5}}}`)
 	r.kubectl(t, nil, "wait", "pytorchjob/job", "--for=jsonpath={.status.observedGeneration}=2", "--timeout=60s")
 	if n := r.written(t, ns, "patch", "horizontalpodautoscalers"); n > 0 {
@@ -106,7 +106,7 @@ func foreignAutoscaler(t *testing.T, r *rig) {
 	before, _ := json.Marshal(r.awaitDependent(t, training.Autoscalers(), ns, "taken", true).Object["spec"])
 	r.apply(t, ns, elastic("taken", "metrics: []", "activeDeadlineSeconds: 3600"))
 	r.reported(t, ns, "taken", training.ReasonNameConflict)
-	r.awaitPods(t, ns, "taken", 1) // it runs without
+	r.awaitPods(t, ns, "taken", 1) // it runs without an autoscaler
 	r.kubectl(t, nil, "patch", "pytorchjob", "taken", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
 	r.awaitPods(t, ns, "taken", 0)
 	foreign := r.awaitDependent(t, training.Autoscalers(), ns, "taken", true)
@@ -115,7 +115,7 @@ func foreignAutoscaler(t *testing.T, r *rig) {
 	}
 }
 
-// refusedAutoscaler: the API server does not take what the author wants; the job runs without and the author is told.
+// refusedAutoscaler: the API server rejects the user's autoscaler; the job runs without one, and an event reports it.
 func refusedAutoscaler(t *testing.T, r *rig) {
 	const ns = "default"
 	began := time.Now()

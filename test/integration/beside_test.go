@@ -21,8 +21,8 @@ import (
 	"stoic/training/kinds"
 )
 
-// malformations are ways in which a job of any kind can be wrong, with the path of what is found. ROLES stands for the field
-// of the replica types, ROLE for a required one.
+// malformations are ways in which a job of any kind can be malformed, with the path of the finding. ROLES is the placeholder of
+// the field of the replica types, ROLE that of a required replica type.
 var malformations = map[string]struct {
 	path  string
 	spoil func(spec map[string]any, field, rtype string)
@@ -53,19 +53,19 @@ var malformations = map[string]struct {
 	}},
 }
 
-// container of a replica type.
+// container returns the container of a replica type.
 func container(spec map[string]any, field, rtype string) map[string]any {
 	pod := spec[field].(map[string]any)[rtype].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
 	return pod["containers"].([]any)[0].(map[string]any)
 }
 
-// TestMalformedBesideHealthy, on a cluster for each version of MPIJobs: every kind is served by CRDs that take anything. Of each there are malformed objects of every
-// sort when the operator starts, beside a healthy one. The healthy ones succeed, the authors of the others are told where
-// the mistake is, and then nothing more is asked of the API server.
+// TestMalformedBesideHealthy: every kind is served by CRDs that accept anything, on a cluster for each version of MPIJobs. When
+// the operator starts, each kind has malformed objects of every sort, beside a healthy one. The healthy ones succeed, events
+// report where the mistakes are, and then no more requests are sent to the API server.
 func TestMalformedBesideHealthy(t *testing.T) {
 	for name, serves := range map[string]func(*training.Kind) bool{
 		"kubeflow.org/v1":      func(k *training.Kind) bool { return k.Version == "v1" },
-		"kubeflow.org/v2beta1": func(k *training.Kind) bool { return k != kinds.MPIJob() }, // whose CRD it takes the place of
+		"kubeflow.org/v2beta1": func(k *training.Kind) bool { return k != kinds.MPIJob() }, // whose CRD it replaces
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it mostly waits
@@ -90,7 +90,7 @@ func TestMalformedBesideHealthy(t *testing.T) {
 
 func (r *rig) besideSpace() string { return r.kind.Singular + "-beside" }
 
-// leads is the name of the replica type with which a job ends.
+// leads returns the name of the replica type that decides when a job ends.
 func leads(kind *training.Kind) string {
 	for _, rtype := range kind.ReplicaTypes {
 		if rtype.Required {
@@ -100,7 +100,7 @@ func leads(kind *training.Kind) string {
 	return "Worker"
 }
 
-// healthySpec of a job whose one pod that decides ends after a second.
+// healthySpec returns the spec of a job whose one deciding pod ends after a second.
 func healthySpec(t *testing.T, kind *training.Kind) (spec map[string]any) {
 	t.Helper()
 	rtypes := map[string]any{leads(kind): replicaTypeOf(kind, 1, "Never", map[string]string{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": "1s"})}
@@ -117,7 +117,7 @@ func healthySpec(t *testing.T, kind *training.Kind) (spec map[string]any) {
 func (r *rig) storeBeside(t *testing.T) {
 	t.Helper()
 	r.awaitEstablished(t, r.kind)
-	if r.kind.Selectors { // with the subresource the API server refuses a spec in which it cannot read the number of workers
+	if r.kind.Selectors { // with the subresource the API server rejects a spec in which it cannot read the number of workers
 		r.patchDefinition(t, definitionOf(r.kind), `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
 	}
 	ns := r.namespace(t, r.besideSpace())
@@ -134,7 +134,7 @@ func (r *rig) storeBeside(t *testing.T) {
 	}
 }
 
-// besideEndsWell: for the healthy job, and for the authors of the others.
+// besideEndsWell: the healthy job succeeds, and the malformed ones are reported.
 func (r *rig) besideEndsWell(t *testing.T) {
 	t.Helper()
 	ns := r.besideSpace()
@@ -154,7 +154,7 @@ func (r *rig) besideEndsWell(t *testing.T) {
 	}
 }
 
-// besideIsQuiet: the operator still is the process that was started, has asked for little, and asks for nothing more.
+// besideIsQuiet: the operator is still the process that was started, has sent few requests, and sends no more.
 func besideIsQuiet(t *testing.T, r *rig, p *process, served []*training.Kind) {
 	t.Helper()
 	if n, _ := p.metric(t, "training_operator_panics_total"); n != 0 || !p.Alive() || p.Probe(t.Context(), "/healthz") != http.StatusOK {

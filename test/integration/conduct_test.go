@@ -13,11 +13,11 @@ import (
 	"stoic/training"
 )
 
-// conduct reads in the API server's audit log what the operator did in all scenarios.
+// conduct checks in the API server's audit log what the operator did in all scenarios.
 func conduct(t *testing.T, r *rig) {
 	ledgers := []string{"restarted", "counted", "wiped", "happy"} // scenarios in which replicas are restarted, or finished jobs cleaned up
 	requests := r.requests(t)
-	// Whatever is looked for below is not found in a log that is not written: the pods of all scenarios are in it.
+	// An audit log that is not written would lack everything that is searched below: the pods of all scenarios must be in it.
 	made := 0
 	for _, q := range requests {
 		if q.Verb == "create" && q.ObjectRef.Resource == "pods" && q.ResponseStatus.Code == http.StatusCreated {
@@ -44,7 +44,7 @@ func conduct(t *testing.T, r *rig) {
 	checkQuiet(t, r)
 }
 
-// tellsOfPruning: a CRD that does not keep a field of the status is a gauge and one line of the log, and no reason not to be ready.
+// tellsOfPruning: a CRD that prunes a field of the status causes a gauge and one log line, and the operator stays ready.
 func (r *rig) tellsOfPruning(t *testing.T, p *process) {
 	t.Helper()
 	want := 1.0
@@ -64,8 +64,8 @@ func (r *rig) tellsOfPruning(t *testing.T, p *process) {
 	}
 }
 
-// checkQuiet: an operator that serves all that the scenarios have left, finished, rejected and refused jobs, writes
-// nothing once it has looked at each.
+// checkQuiet: an operator that serves all that the scenarios have left, finished, rejected and refused jobs, writes nothing once
+// it has reconciled each.
 func checkQuiet(t *testing.T, r *rig) {
 	ns := r.namespace(t, "quiet")
 	p := r.operator(t, "")
@@ -90,8 +90,7 @@ func checkQuiet(t *testing.T, r *rig) {
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
 		time.Sleep(100 * time.Millisecond) // absence cannot be awaited, only watched for a while
 	}
-	// What is refused is tried again after ten seconds and more (controller, firstProbe): once at most in these three, for
-	// each object.
+	// A rejected request is retried after ten seconds and more (controller, firstProbe): once at most in these three, for each object.
 	refused := map[string]int{}
 	for _, q := range writes(r.requests(t))[len(writes(before)):] {
 		what := q.Verb + " " + q.RequestURI + " " + q.ObjectRef.Name

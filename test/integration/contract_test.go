@@ -16,8 +16,8 @@ import (
 	"stoic/training"
 )
 
-// TestContract holds the operator to what only an API server can show of the contract with users of
-// training-operator 1.9, on a control plane as that one leaves it. The CRD is the shape that is written by hand.
+// TestContract checks the parts of the contract with users of training-operator 1.9 that only an API server can show, on a
+// control plane as that operator leaves it. The CRD has the shape that is written by hand.
 func TestContract(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := newRig(t, filepath.Join(root, "test/fixtures/tfjobs-v1.9.4-written.yaml"), func(*rig) {})
@@ -38,7 +38,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// endless is a spec whose workers run until they are told to stop.
+// endless returns a spec whose workers run until they are deleted.
 func endless(policy, rtype string) string {
 	if policy != "" {
 		policy = "\n  runPolicy: {" + policy + "}"
@@ -59,7 +59,7 @@ func (r *rig) awaitActive(t *testing.T, ns, name string, want int32) *training.H
 	return head
 }
 
-// reportedOnce waits until an event with a reason is told of a job, and checks that it is one, with these words.
+// reportedOnce waits until an event with a reason about a job is emitted, and checks that it is the only one, with these words.
 func (r *rig) reportedOnce(t *testing.T, ns, name, reason, words string) {
 	t.Helper()
 	var events []event
@@ -72,7 +72,7 @@ func (r *rig) reportedOnce(t *testing.T, ns, name, reason, words string) {
 	}
 }
 
-// checkKept: the pods of before are still the same.
+// checkKept: the same pods still exist.
 func (r *rig) checkKept(t *testing.T, ns, name string, before map[string]string) {
 	t.Helper()
 	after := r.pods(t, ns, name)
@@ -83,13 +83,13 @@ func (r *rig) checkKept(t *testing.T, ns, name string, before map[string]string)
 	}
 }
 
-// requestsIn a namespace, by the operator.
+// requestsIn returns the operator's requests in a namespace.
 func (r *rig) requestsIn(t *testing.T, ns string) []audited {
 	t.Helper()
 	return slices.DeleteFunc(r.requests(t), func(q audited) bool { return q.ObjectRef.Namespace != ns })
 }
 
-// labelsOf a worker, as JSON.
+// labelsOf returns the labels of a worker, as JSON.
 func labelsOf(job string, index int) string {
 	return fmt.Sprintf(`{"training.kubeflow.org/operator-name":"tfjob-controller","training.kubeflow.org/job-name":%q,`+
 		`"training.kubeflow.org/replica-type":"worker","training.kubeflow.org/replica-index":"%d"}`, job, index)
@@ -165,8 +165,8 @@ func scaledToNone(t *testing.T, r *rig) {
 	}
 }
 
-// positionReported: a list of one name that does not exist tells a version that is not behind what was written before. The controller
-// asks so before it goes on with a watch.
+// positionReported: a list of one name that does not exist returns a version that is not behind earlier writes. The controller
+// sends such a list before it resumes a watch.
 func positionReported(t *testing.T, r *rig) {
 	ns := r.namespace(t, "position")
 	written, err := strconv.Atoi(r.kubectl(t, []byte(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"},"spec":{"clusterIP":"None"}}`),

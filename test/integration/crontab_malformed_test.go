@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// malformedCronTabs are specs that an API server with an open schema stores; path is where the first problem of each is.
+// malformedCronTabs returns specs that an API server with an open schema stores; path is where the first problem of each is.
 func malformedCronTabs() []malformed {
 	const schedule, image = "spec.cronSpec", `, image: "busybox:1"}`
 	all := []malformed{
@@ -42,16 +42,16 @@ func malformedCronTabs() []malformed {
 	return all
 }
 
-// oddCronTabStatuses are what an open schema takes as a status.
+// oddCronTabStatuses returns statuses that an open schema accepts.
 func oddCronTabStatuses() []string {
 	return []string{`7`, `text`, `[1]`, `{lastScheduleTime: 4}`, `{lastScheduleTime: yesterday, active: none}`, `{active: [1, null, {name: 7}], replicas: many}`, `{conditions: [1, null, {type: Ready}]}`,
 		`{observedGeneration: many}`, `{nextScheduleTime: "2001-01-01T00:00:00Z", replicas: -5}`, `{conditions: [{type: Odd, status: Perhaps, reason: "", message: 3}]}`}
 }
 
-// storeMalformed stores all, each with a status of an odd shape, and some that are well-formed beside them.
+// storeMalformed stores all, each with a malformed status, and some well-formed ones beside them.
 func (f *crontabs) storeMalformed(t *testing.T) {
 	t.Helper()
-	// With a scale subresource the API server looks at spec.replicas itself.
+	// With a scale subresource the API server reads spec.replicas itself.
 	f.patchDefinition(t, "crontabs.stable.example.com", `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
 	await(t, "the scale subresource to go", func() (bool, string) {
 		out, err := f.tryKubectl([]byte(crontab("open", `{replicas: "3"}`)), "-n", "malformed", "create", "-f", "-")
@@ -76,7 +76,7 @@ func (f *crontabs) storeMalformed(t *testing.T) {
 	}
 }
 
-// crontabMalformed: each has its condition and its event with the exact path, and those beside them are served.
+// crontabMalformed: each has its condition and its event with the exact path, and the well-formed ones are served.
 func crontabMalformed(t *testing.T, f *crontabs) {
 	const ns = "malformed"
 	for i := range oddCronTabStatuses() {
@@ -90,7 +90,7 @@ func crontabMalformed(t *testing.T, f *crontabs) {
 		}
 	}
 	f.awaitJobs(t, ns)
-	f.patch(t, ns, "schedule-six", `{"spec":{"cronSpec":"`+at(f.ago(3))+`"}}`) // it is repaired, and has a past
+	f.patch(t, ns, "schedule-six", `{"spec":{"cronSpec":"`+at(f.ago(3))+`"}}`) // it is repaired, and has a past run
 	f.awaitReady(t, ns, "schedule-six", "True Scheduled", "")
 	f.patchStatus(t, ns, "schedule-six", `{"status":{"lastScheduleTime":"2001-01-01T00:00:00Z"}}`)
 	f.awaitJobs(t, ns, jobAt("schedule-six", f.ago(3)))

@@ -12,20 +12,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// rivalUser is the service account of the second process: the audit log tells which of the two has written.
+// rivalUser is the service account of the second process: the audit log shows which of the two has written.
 const rivalUser = "system:serviceaccount:crontab-operators:rival"
 
-// rivals are CronTabs that are due each minute, and that two processes run at once: the leader, and one that takes part in no
-// election. A process that has lost its lease and does not know yet is such a one.
+// rivals are CronTabs that are due each minute, and that two processes run at the same time: the leader, and one without leader
+// election. A process that has lost its lease and does not know it yet behaves like the latter.
 type rivals struct {
 	*crontabs
 	ns   string
 	tabs []string
-	// created is when the last of them was.
+	// created is when the last of them was created.
 	created time.Time
 }
 
-// beginRivals makes the CronTabs, and allows the second process what the first one may do.
+// beginRivals creates the CronTabs, and gives the second process the rights of the first.
 func (f *crontabs) beginRivals(t *testing.T) *rivals {
 	t.Helper()
 	f.kubectl(t, nil, "create", "clusterrolebinding", "rival", "--clusterrole=crontab-operator", "--serviceaccount=crontab-operators:rival")
@@ -37,7 +37,7 @@ func (f *crontabs) beginRivals(t *testing.T) *rivals {
 	return r
 }
 
-// alone: while the leader is dead the second process runs what is due. It is a rival indeed.
+// alone: while the leader is dead, the second process runs what is due. So it is a real rival.
 func (r *rivals) alone(t *testing.T) {
 	t.Helper()
 	r.due(t, r.ns, "alone", "", r.ago(3))
@@ -52,8 +52,8 @@ func (r *rivals) awaitStarted(t *testing.T, name string) {
 	})
 }
 
-// check: of each minute since the CronTabs were made each has one Job, which was created once, got its pods by one write, and has
-// one pod. Nobody else's pods are there. The next minute has begun when this is called.
+// check: each CronTab has one Job for each minute since its creation. The Job was created once, got its pods by one write, and
+// has one pod. There are no other pods. The next minute has begun when check is called.
 func (r *rivals) check(t *testing.T) {
 	last := time.Now().Truncate(time.Minute)
 	want, next := []string{jobAt("alone", r.ago(3))}, []string(nil)
@@ -62,7 +62,7 @@ func (r *rivals) check(t *testing.T) {
 		for minute := r.created.Truncate(time.Minute).Add(time.Minute); !minute.After(last); minute = minute.Add(time.Minute) {
 			want = append(want, jobAt(tab, minute))
 		}
-		next = append(next, jobAt(tab, last.Add(time.Minute))) // it may come meanwhile
+		next = append(next, jobAt(tab, last.Add(time.Minute))) // it may be created meanwhile
 	}
 	created, started, conflicts := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, q := range writes(r.requestsOf(t, crontabUser, rivalUser)) {
@@ -95,7 +95,7 @@ func (r *rivals) check(t *testing.T) {
 	}
 }
 
-// podsOfJobs are the pods in the namespace, counted by the name of their Job.
+// podsOfJobs counts the pods in the namespace by the name of their Job.
 func (r *rivals) podsOfJobs(t *testing.T) map[string]int {
 	t.Helper()
 	list, err := r.typed.CoreV1().Pods(r.ns).List(context.Background(), metav1.ListOptions{})

@@ -22,7 +22,7 @@ func (f *crontabs) beginMinutes(t *testing.T) *minutes {
 	return &minutes{f, f.read(t, "minutes", "each").GetCreationTimestamp().Time}
 }
 
-// check waits for two minutes that have begun since, and finds each minute's Job made once, and in time.
+// check waits for two minutes that have begun since, and checks that each minute's Job was created once, and in time.
 func (f *minutes) check(t *testing.T) {
 	if text := f.kubectl(t, nil, "-n", "minutes", "get", "ct", "each"); !strings.Contains(text, "* * * * *") || !strings.Contains(text, "True") {
 		t.Errorf("kubectl shows %s", text)
@@ -54,7 +54,7 @@ func (f *minutes) check(t *testing.T) {
 	}
 }
 
-// runsMade are the Jobs that the operator has ever created in a namespace, and how often.
+// runsMade counts how often the operator has created each Job in a namespace.
 func (f *crontabs) runsMade(t *testing.T, ns string) map[string]int {
 	t.Helper()
 	made := map[string]int{}
@@ -66,7 +66,7 @@ func (f *crontabs) runsMade(t *testing.T, ns string) map[string]int {
 	return made
 }
 
-// crontabRun: a run as it should be, from the first record to the last.
+// crontabRun: a normal run, from the first status to the last.
 func crontabRun(t *testing.T, f *crontabs) {
 	ns := f.namespace(t, "run")
 	when := f.ago(3)
@@ -93,7 +93,7 @@ func crontabRun(t *testing.T, f *crontabs) {
 		u := f.read(t, ns, "one")
 		return statusOf(u, "lastSuccessfulTime") != "<nil>" && statusOf(u, "active") == "<nil>" && statusOf(u, "replicas") == "0", fmt.Sprint(u.Object["status"])
 	})
-	f.kubectl(t, nil, "-n", ns, "delete", "job", name) // by a user: it is on record, and not run again
+	f.kubectl(t, nil, "-n", ns, "delete", "job", name) // by a user: the run is in the status, and is not repeated
 	f.patchStatus(t, ns, "one", `{"status":{"active":[],"conditions":null}}`)
 	f.awaitReady(t, ns, "one", "True Scheduled", "")
 	f.awaitJobs(t, ns)
@@ -124,7 +124,7 @@ func crontabSuspend(t *testing.T, f *crontabs) {
 	f.awaitJobs(t, ns, jobAt("three", f.ago(3)))
 	f.patch(t, ns, "three", `{"spec":{"suspend":true,"cronSpec":"`+at(f.ago(2))+`"}}`)
 	f.awaitReady(t, ns, "three", "True Suspended", "")
-	f.awaitJobs(t, ns, jobAt("three", f.ago(3))) // what runs goes on
+	f.awaitJobs(t, ns, jobAt("three", f.ago(3))) // what runs continues
 }
 
 func crontabForbid(t *testing.T, f *crontabs) {
@@ -172,7 +172,7 @@ func crontabHistory(t *testing.T, f *crontabs) {
 	}
 }
 
-// crontabRefused: a quota is told, and the run is started when there is room.
+// crontabRefused: an exceeded quota is reported, and the run is started when there is room.
 func crontabRefused(t *testing.T, f *crontabs) {
 	ns := f.namespace(t, "refused")
 	f.kubectl(t, nil, "-n", ns, "create", "quota", "none", "--hard=count/jobs.batch=0")
@@ -203,7 +203,7 @@ func crontabNameTaken(t *testing.T, f *crontabs) {
 	f.awaitReady(t, ns, "eight", "True Scheduled", "")
 }
 
-// crontabRecreated: the runs of a CronTab that was deleted are not those of another one of the same name.
+// crontabRecreated: a CronTab does not take over the runs of a deleted one of the same name.
 func crontabRecreated(t *testing.T, f *crontabs) {
 	ns := f.namespace(t, "recreated")
 	f.due(t, ns, "nine", "", f.ago(3))
@@ -220,7 +220,7 @@ func crontabRecreated(t *testing.T, f *crontabs) {
 	f.awaitJobs(t, ns)
 }
 
-// crontabStatusEdited: a status that somebody wipes is rebuilt from the Jobs, and nothing is run twice.
+// crontabStatusEdited: a status that another client wipes is rebuilt from the Jobs, and nothing runs twice.
 func crontabStatusEdited(t *testing.T, f *crontabs) {
 	ns := f.namespace(t, "status")
 	f.due(t, ns, "ten", "", f.ago(3))
@@ -262,8 +262,8 @@ func crontabMissedMany(t *testing.T, f *crontabs) {
 	}
 }
 
-// crontabTooLate: a run that was missed for longer than its deadline is told, and none is made. If it is within the deadline of an
-// edited spec, it is made, once.
+// crontabTooLate: a run that was missed for longer than its deadline is reported and not started. If an edit extends the deadline
+// so that the run is within it, the run is started, once.
 func crontabTooLate(t *testing.T, f *crontabs) {
 	ns := f.namespace(t, "late")
 	missed := f.ago(3)
@@ -271,7 +271,7 @@ func crontabTooLate(t *testing.T, f *crontabs) {
 	f.due(t, ns, "twelve", ", startingDeadlineSeconds: 7200", missed)
 	f.awaitEvent(t, ns, "twelve", "MissSchedule", "", missed.UTC().Truncate(time.Minute).Format(time.RFC3339)+" was not started within spec.startingDeadlineSeconds")
 	f.patch(t, ns, "twelve", `{"spec":{"image":"busybox:2"}}`)
-	f.awaitReady(t, ns, "twelve", "True Scheduled", "") // of the edited spec: the writes of the reconcile that told are made
+	f.awaitReady(t, ns, "twelve", "True Scheduled", "") // of the edited spec: the writes of the reconcile that reported it are done
 	if made := f.runsMade(t, ns); len(made) > 0 {
 		t.Errorf("it was too late for %v", made)
 	}
@@ -283,8 +283,8 @@ func crontabTooLate(t *testing.T, f *crontabs) {
 	}
 }
 
-// crontabRelabelled: a Job of ours that has lost its label, so that no cache shows it, gets it back when its run is due. It is that
-// Job that runs.
+// crontabRelabelled: a Job of ours that has lost its label, so that no cache has it, gets the label back when its run is due.
+// That Job runs.
 func crontabRelabelled(t *testing.T, f *crontabs) {
 	ns := f.namespace(t, "relabelled")
 	f.apply(t, ns, crontab("fourteen", `{cronSpec: "`+at(f.ago(3))+`", image: "busybox:1"}`))
@@ -300,7 +300,7 @@ func crontabRelabelled(t *testing.T, f *crontabs) {
 	f.awaitReady(t, ns, "fourteen", "True Scheduled", "")
 }
 
-// crontabByTheCRD: what the API server itself refuses, and what it fills in.
+// crontabByTheCRD: what the API server itself rejects, and what it defaults.
 func crontabByTheCRD(t *testing.T, f *crontabs) {
 	ns := f.namespace(t, "crd")
 	for _, spec := range []string{`{cronSpec: "TZ=UTC 0 0 * * *", image: a}`, `{cronSpec: "0 0 * * * *", image: a}`, `{cronSpec: "@every 5m", image: a}`, `{cronSpec: "@daily"}`, `{cronSpec: "@daily", image: a, replicas: -1}`,
@@ -316,7 +316,7 @@ func crontabByTheCRD(t *testing.T, f *crontabs) {
 	}
 }
 
-// crontabCRDRecreated: the CRD goes with all objects and comes again, to the same process and to one that starts before it.
+// crontabCRDRecreated: the CRD is deleted with all objects and recreated, for a running process and for one that starts before it.
 func crontabCRDRecreated(t *testing.T, f *crontabs) {
 	ns := f.namespace(t, "again")
 	p := f.start(t)

@@ -26,16 +26,16 @@ const (
 	crontabDeploy = root + "/examples/operators/crontab/deploy"
 )
 
-// crontabs is a control plane with the operator of examples/operators/crontab, under the permissions that it ships with. It has no
-// nodes: pods wait until a test ends them.
+// crontabs is a control plane with the operator of examples/operators/crontab, with its shipped permissions. It has no nodes:
+// pods wait until a test ends them.
 type crontabs struct {
 	*rig
 	program string
 	began   time.Time
 }
 
-// TestCronTab runs the operator for two minutes and more, with a kill in between, and a second process beside it that takes part in no
-// election; all that depends on the time of the day is made due by a schedule of a moment in the past, and a record of a run before that.
+// TestCronTab runs the operator for two minutes and more, with a kill in between, and beside it a second process without leader
+// election. Other runs do not depend on the time of day: their schedules were due in the past, and the status has an earlier run.
 func TestCronTab(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := &crontabs{program: build(t, "./examples/operators/crontab/cmd", raceDetector()...), began: time.Now()}
@@ -68,7 +68,7 @@ func TestCronTab(t *testing.T) {
 	})
 	p.kill(t)
 	rivals.alone(t)
-	f.kubectl(t, nil, "-n", "crontab-operators", "delete", "lease", "crontab-operator") // else the next one waits for its end
+	f.kubectl(t, nil, "-n", "crontab-operators", "delete", "lease", "crontab-operator") // else the next one waits until it expires
 	p = f.start(t)
 	t.Run("minutes", func(t *testing.T) { minutes.check(t) })
 	t.Run("two at once", func(t *testing.T) { rivals.check(t) })
@@ -92,7 +92,7 @@ func (f *crontabs) start(t *testing.T, more ...string) *process {
 	return f.startAs(t, "crontab", more...)
 }
 
-// startAs starts it as one of the users.
+// startAs starts the operator as one of the users.
 func (f *crontabs) startAs(t *testing.T, user string, more ...string) *process {
 	t.Helper()
 	return f.asShipped(t, f.program, user, crontabDeploy+"/deployment.yaml", "crontab-operator", more...)
@@ -105,20 +105,20 @@ func crontab(name, spec string) string {
 	return "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: " + name + "}" + spec + "\n"
 }
 
-// at is a schedule that is due once a year, in the minute of that time.
+// at returns a schedule that is due once a year, in the minute of that time.
 func at(moment time.Time) string {
 	return moment.UTC().Format("4 15 2 1 *")
 }
 
-// jobAt is the name of the Job of a run.
+// jobAt returns the name of the Job of a run.
 func jobAt(name string, moment time.Time) string {
 	return name + "-" + strconv.FormatInt(moment.Unix()/60, 10)
 }
 
-// ago is so many hours before the test began: a run that is due then has the same name all the time.
+// ago returns the time that many hours before the test began: the name of a run that is due then stays the same.
 func (f *crontabs) ago(hours int) time.Time { return f.began.Add(-time.Duration(hours) * time.Hour) }
 
-// due applies a CronTab that is due at a time in the past, and has it on record that the last run was before that.
+// due applies a CronTab that is due at a time in the past, with a status that has an earlier last run.
 func (f *crontabs) due(t *testing.T, ns, name, spec string, moment time.Time) {
 	t.Helper()
 	f.apply(t, ns, crontab(name, `{cronSpec: "`+at(moment)+`", image: "busybox:1"`+spec+`}`))
@@ -139,7 +139,7 @@ func (f *crontabs) all(ns string) dynamic.ResourceInterface {
 	return f.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"}).Namespace(ns)
 }
 
-// again is due at another time.
+// again makes it due at another time.
 func (f *crontabs) again(t *testing.T, ns, name string, moment time.Time) {
 	t.Helper()
 	f.patch(t, ns, name, `{"spec":{"cronSpec":"`+at(moment)+`"}}`)
@@ -154,7 +154,7 @@ func (f *crontabs) read(t *testing.T, ns, name string) *unstructured.Unstructure
 	return u
 }
 
-// awaitReady waits until the condition Ready is such ("True Scheduled"), of the spec as it is, and says so.
+// awaitReady waits until the condition Ready of the current spec is as given ("True Scheduled"), with this message.
 func (f *crontabs) awaitReady(t *testing.T, ns, name, want, says string) {
 	t.Helper()
 	await(t, ns+"/"+name+" to be "+want, func() (bool, string) {
@@ -165,7 +165,7 @@ func (f *crontabs) awaitReady(t *testing.T, ns, name, want, says string) {
 	})
 }
 
-// statusOf is a field of a status, as text.
+// statusOf returns a field of a status, as text.
 func statusOf(u *unstructured.Unstructured, field string) string {
 	status, _ := u.Object["status"].(map[string]any)
 	return fmt.Sprint(status[field])
@@ -184,7 +184,7 @@ func (f *crontabs) jobs(t *testing.T, ns string) (all map[string]batchv1.Job) {
 	return all
 }
 
-// awaitJobs waits until there are these Jobs and no others, and all have their pods.
+// awaitJobs waits until these Jobs and no others exist, and all have their pods.
 func (f *crontabs) awaitJobs(t *testing.T, ns string, want ...string) {
 	t.Helper()
 	slices.Sort(want)
@@ -200,10 +200,10 @@ func (f *crontabs) awaitJobs(t *testing.T, ns string, want ...string) {
 	})
 }
 
-// end all pods of a Job, as kubelets do, and wait for the Job's end.
+// end ends all pods of a Job, as kubelets do, and waits for the Job's end.
 func (f *crontabs) end(t *testing.T, ns, name, phase string) {
 	t.Helper()
-	if phase == "Failed" { // at once, and not after six pods
+	if phase == "Failed" { // immediately, and not after six pods
 		f.kubectl(t, nil, "-n", ns, "patch", "job", name, "--type=merge", "-p", `{"spec":{"backoffLimit":0}}`)
 	}
 	pods, err := f.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: "batch.kubernetes.io/job-name=" + name})

@@ -11,8 +11,9 @@ import (
 	"stoic/training"
 )
 
-// deepObject: a job of as many levels of JSON as an API server stores is rejected like any other that is wrong. Inside of a list or of an
-// event it has more levels than any decoder takes: it must not keep the operator from those beside it, neither one that runs nor one that starts.
+// deepObject: a job with as many levels of JSON as an API server stores is rejected like any other malformed one. Inside a list
+// or an event it has more levels than any decoder accepts. It must not stop the operator from serving other jobs, neither a
+// running operator nor one that starts.
 func deepObject(t *testing.T, r *rig) {
 	const ns, most = "deep", 10_000
 	r.namespace(t, ns)
@@ -39,7 +40,7 @@ func deepObject(t *testing.T, r *rig) {
 	r.operator(t, ns)
 	r.apply(t, ns, manifest("after", worker("", "")))
 	r.awaitState(t, ns, "after", training.Succeeded)
-	r.kubectl(t, nil, "-n", ns, "delete", "--raw", "/apis/kubeflow.org/v1/namespaces/"+ns+"/tfjobs/deep") // others list all namespaces
+	r.kubectl(t, nil, "-n", ns, "delete", "--raw", "/apis/kubeflow.org/v1/namespaces/"+ns+"/tfjobs/deep") // other tests list all namespaces
 	await(t, "the object to be gone", func() (bool, string) {
 		u := r.raw(t, ns, "deep")
 		return u == nil, ""

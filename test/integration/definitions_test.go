@@ -23,8 +23,8 @@ import (
 	"stoic/training"
 )
 
-// definitions are the CRDs, at the server where they are made: the API server itself, unless custom resources have a server of their
-// own (docs/storage.md). kubectl talks to no such server, as that one does not say which groups it serves.
+// definitions returns the CRDs at the server where they are created: the API server itself, unless custom resources have a
+// separate server (docs/storage.md). kubectl cannot use that server, as it does not serve the discovery of groups.
 func (r *rig) definitions(t *testing.T) dynamic.ResourceInterface {
 	t.Helper()
 	config, err := operator.AdminConfig(r.cluster.DefinitionsKubeconfig())
@@ -38,7 +38,7 @@ func (r *rig) definitions(t *testing.T) dynamic.ResourceInterface {
 	return client.Resource(runtimeschema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
-// define creates the CRDs of a manifest, or of a folder of manifests. A field that the API does not have is an error.
+// define creates the CRDs of a manifest, or of a folder of manifests. An unknown field is an error.
 func (r *rig) define(t *testing.T, path string) {
 	t.Helper()
 	crds := r.definitions(t)
@@ -50,7 +50,7 @@ func (r *rig) define(t *testing.T, path string) {
 	}
 }
 
-// redefine replaces CRDs that are there by those of a manifest, or of a folder of manifests.
+// redefine replaces existing CRDs by those of a manifest, or of a folder of manifests.
 func (r *rig) redefine(t *testing.T, path string) {
 	t.Helper()
 	crds := r.definitions(t)
@@ -71,8 +71,8 @@ func (r *rig) redefine(t *testing.T, path string) {
 	}
 }
 
-// awaitKnown waits until kubectl knows a kind by each of its names: of a server that it passes requests on to, the API server asks only
-// once a minute what it serves.
+// awaitKnown waits until kubectl knows a kind by each of its names: the API server reads the discovery of an aggregated server
+// only once a minute.
 func (r *rig) awaitKnown(t *testing.T, crd *unstructured.Unstructured) {
 	t.Helper()
 	if operator.CRs() != cluster.CRsAggregated {
@@ -87,7 +87,7 @@ func (r *rig) awaitKnown(t *testing.T, crd *unstructured.Unstructured) {
 	}
 }
 
-// undefine deletes the CRDs of a manifest, or of a folder of manifests, with all their objects, and waits until they are gone.
+// undefine deletes the CRDs of a manifest, or of a folder of manifests, with all their objects, and waits until they no longer exist.
 func (r *rig) undefine(t *testing.T, path string) {
 	t.Helper()
 	crds := r.definitions(t)
@@ -127,10 +127,10 @@ func (r *rig) awaitEstablished(t *testing.T, kind *training.Kind) {
 	})
 }
 
-// definitionOf a kind is the name of its CRD.
+// definitionOf returns the name of the CRD of a kind.
 func definitionOf(kind *training.Kind) string { return kind.Plural + "." + kind.Group }
 
-// definitionsIn a manifest, which has one, or in all manifests of a folder.
+// definitionsIn returns the CRDs in a manifest, which has one, or in all manifests of a folder.
 func definitionsIn(t *testing.T, path string) (all []*unstructured.Unstructured) {
 	t.Helper()
 	files := []string{path}

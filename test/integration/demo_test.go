@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestDemo: `stoic up --once` shows jobs and the objects of two other operators, right ones and malformed ones, and leaves neither
-// a file nor a process behind.
+// TestDemo: `stoic up --once` shows jobs and the objects of two other operators, valid and malformed, and leaves no file and no
+// process behind.
 func TestDemo(t *testing.T) {
 	t.Parallel() // it mostly waits
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -57,7 +57,7 @@ func TestDemo(t *testing.T) {
 	}
 	if lines, err := filepath.Glob("/proc/[0-9]*/cmdline"); err == nil {
 		for _, name := range lines {
-			if text, err := os.ReadFile(name); err == nil && strings.Contains(string(text), temporary) { // one that has ended meanwhile has none
+			if text, err := os.ReadFile(name); err == nil && strings.Contains(string(text), temporary) { // an ended process has none
 				t.Errorf("it leaves a process: %q", text)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 	"stoic/training"
 )
 
-// TestPausedLeader: a leader that stands still for longer than its lease (a machine that is suspended, a process that
-// gets no time) finds when it wakes that another leads, ends with an error, and has not upset anything.
+// TestPausedLeader: a leader is paused for longer than its lease, as on a suspended or overloaded machine. When it wakes it finds
+// that another leads, ends with an error, and has disturbed nothing.
 func TestPausedLeader(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd")}})
@@ -41,7 +41,7 @@ func TestPausedLeader(t *testing.T) {
 		if !errors.As(paused.Exit(), &code) || code.ExitCode() != 1 {
 			t.Errorf("the deposed leader ended with %v, want exit code 1", paused.Exit())
 		}
-		_ = paused.Kill() // that it has ended by itself is what is wanted
+		_ = paused.Kill() // it is expected to have ended by itself
 	case <-time.After(20 * time.Second):
 		t.Errorf("the deposed leader goes on:\n%s", paused.Tail())
 	}

@@ -30,40 +30,40 @@ import (
 	"stoic/training/plan"
 )
 
-// trial is a job with one worker of a template that may have been spoilt.
+// trial is a job with one worker whose template may be malformed.
 type trial struct {
 	kind     *training.Kind
 	base     int
 	name     string // of the job; "probe" if empty
 	template any
-	launcher bool     // the template is that of the launcher, which a batch/v1 Job makes, and not that of the worker
-	changes  []string // what was done to the template, in words
+	launcher bool     // the template is that of the launcher, which a batch/v1 Job creates, and not that of the worker
+	changes  []string // the changes of the template, in words
 }
 
-// outcome of a trial.
+// outcome is the outcome of a trial.
 type outcome int
 
 const (
 	bothTake outcome = iota
 	bothRefuse
-	// jobsOwn problems are about what the API server knows nothing of.
+	// jobsOwn: the problems are about fields that the API server does not know.
 	jobsOwn
 	onlyServerTakes
 	onlyWeTake
 )
 
-// finding is how a trial ended.
+// finding is the result of a trial.
 type finding struct {
 	trial
 	outcome
 	problems []schema.Problem
-	refusal  *apierrors.StatusError // of the API server, if it refused
-	resource string                 // what it refused: pods or services
-	spoilt   bool                   // it takes the author's template, without what we put into it
-	trouble  error                  // that kept the API server from answering
+	refusal  *apierrors.StatusError // of the API server, if it rejected the object
+	resource string                 // of the rejected object: pods or services
+	spoilt   bool                   // it accepts the user's template without our additions
+	trouble  error                  // the error that kept the API server from answering
 }
 
-// comparison asks the converter and the API server. What the server has answered once it is not asked again.
+// comparison calls the converter and the API server. It caches the server's answers.
 type comparison struct {
 	client   rest.Interface
 	batch    rest.Interface
@@ -71,7 +71,7 @@ type comparison struct {
 	requests atomic.Int64
 }
 
-// newComparison: warnings of the API server are not asked for.
+// newComparison makes a client without warnings of the API server.
 func newComparison(t *testing.T, r *rig) *comparison {
 	t.Helper()
 	config := rest.CopyConfig(r.config)
@@ -99,7 +99,7 @@ func (c trial) jobName() string {
 	return c.name
 }
 
-// job is the object that the converter gets: decoded from JSON, as from an API server.
+// job returns the object for the converter: decoded from JSON, as from an API server.
 func (c trial) job() *unstructured.Unstructured {
 	rtypes := map[string]any{}
 	plain := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": containerOf(c.kind), "image": "training:1"}}}}
@@ -121,16 +121,16 @@ func (c trial) job() *unstructured.Unstructured {
 	}}
 }
 
-// as is the trial with a job of a kind: the templates are written for a TFJob.
+// as returns the trial with a job of another kind: the templates are written for a TFJob.
 func (c trial) as(kind *training.Kind) trial {
 	c.kind, c.template = kind, inWordsOf(c.template, kind)
 	return c
 }
 
-// containerOf a kind: where any name does, that of the templates.
+// containerOf returns the container name of a kind: that of the templates, if the kind accepts any.
 func containerOf(kind *training.Kind) string { return cmp.Or(kind.Container, kinds.TFJob().Container) }
 
-// inWordsOf a kind are its container and, if it has one, its port.
+// inWordsOf replaces the container by that of a kind and, if the kind has one, the port.
 func inWordsOf(v any, kind *training.Kind) any {
 	tf := kinds.TFJob()
 	return untyped.Replace(v, func(leaf any) any {
@@ -169,7 +169,7 @@ func (c *comparison) compare(ctx context.Context, t trial) finding {
 	return f
 }
 
-// podOf a batch/v1 Job is what its controller makes.
+// podOf returns the pod that the controller of a batch/v1 Job creates.
 func podOf(job schema.Object) schema.Object {
 	var body struct {
 		Spec struct{ Template map[string]any }
@@ -184,8 +184,8 @@ func podOf(job schema.Object) schema.Object {
 	return schema.Object{Resource: schema.Pods(), Name: job.Name + "-x", Body: asJSON(pod)}
 }
 
-// begin returns the pods and services that a job begins with, once the other objects are there that it asks for; of one that a
-// batch/v1 Job makes the pod, and the Job.
+// begin returns the pods and services that a job begins with, once the other objects that it needs exist. If a batch/v1 Job
+// creates the pod, it returns the pod and the Job.
 func begin(result *convert.Result) []schema.Object {
 	o := plan.Observed{Head: result.Head, Job: result.Job, Now: time.Unix(1_000_000_000, 0)}
 	p := plan.Make(o)
@@ -209,7 +209,7 @@ func begin(result *convert.Result) []schema.Object {
 	return created
 }
 
-// objects is how many pods and services a job of one replica of each type begins with.
+// objects returns how many pods and services a job of one replica of each type begins with.
 func objects(job *training.Job) (n int) {
 	if slices.Contains(job.Kind.Unwatched, schema.Services()) {
 		n++
@@ -228,7 +228,7 @@ func objects(job *training.Job) (n int) {
 	return n
 }
 
-// takesRaw says whether the API server would create a pod of the template as its author wrote it.
+// takesRaw reports whether the API server would create a pod of the user's unchanged template.
 func (c *comparison) takesRaw(ctx context.Context, t trial) bool {
 	body, ok := t.pod()
 	f := finding{trial: t}
@@ -238,7 +238,7 @@ func (c *comparison) takesRaw(ctx context.Context, t trial) bool {
 	return ok && f.refusal == nil && f.trouble == nil
 }
 
-// compareRejection asks the API server for a pod of the template as its author wrote it, and for a service of the name.
+// compareRejection sends a pod of the user's unchanged template, and a service of the name, to the API server.
 func (c *comparison) compareRejection(ctx context.Context, f *finding, rejection *training.Rejection) {
 	f.problems = slices.DeleteFunc(slices.Clone(rejection.Problems), func(p schema.Problem) bool { return p.Code == schema.MissingContainer })
 	if len(f.problems) == 0 {
@@ -259,7 +259,7 @@ func (c *comparison) compareRejection(ctx context.Context, f *finding, rejection
 	}
 }
 
-// ask the API server whether it would create an object.
+// ask asks the API server whether it would create an object.
 func (c *comparison) ask(ctx context.Context, f *finding, resource string, body []byte) {
 	answer, known := c.answers.Load(string(body))
 	if !known {
@@ -288,8 +288,8 @@ func (c *comparison) ask(ctx context.Context, f *finding, resource string, body 
 	}
 }
 
-// pod is the author's template as a pod, with what the operator puts over it. It is made of the raw template alone:
-// nothing of the converter or the planner has part in it. There is none if the template's metadata is no object.
+// pod returns the user's template as a pod, with the operator's additions. It is made from the raw template alone, without the
+// converter and the planner. There is none if the template's metadata is not an object.
 func (t trial) pod() (body []byte, ok bool) {
 	template, ok := t.template.(map[string]any)
 	if !ok {
@@ -338,7 +338,7 @@ func asJSON(v any) []byte {
 	return b.Bytes()
 }
 
-// causes are what the API server minds, each with its place in the object; the message as a whole if it names none.
+// causes returns what the API server rejects, each with its place in the object; the message as a whole if it names none.
 func (f finding) causes() []metav1.StatusCause {
 	if d := f.refusal.ErrStatus.Details; d != nil && len(d.Causes) > 0 {
 		return d.Causes
@@ -346,7 +346,7 @@ func (f finding) causes() []metav1.StatusCause {
 	return []metav1.StatusCause{{Type: metav1.CauseType(f.refusal.ErrStatus.Reason), Message: f.refusal.ErrStatus.Message}}
 }
 
-// refusals lists what the API server alone refuses, most frequent first.
+// refusals lists what only the API server rejects, most frequent first.
 func refusals(found []finding) string {
 	count, example := map[string]int{}, map[string]string{}
 	for _, f := range found {
@@ -367,7 +367,7 @@ func refusals(found []finding) string {
 	return b.String()
 }
 
-// byCount writes counts as lines, the highest first.
+// byCount formats counts as lines, the highest first.
 func byCount(count map[string]int) []string {
 	lines := make([]string, 0, len(count))
 	for what, n := range count {

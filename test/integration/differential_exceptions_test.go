@@ -10,14 +10,14 @@ import (
 	"stoic/schema"
 )
 
-// exception is a disagreement that is meant.
+// exception is an intended disagreement.
 type exception struct {
 	what, reason string
 	holds        func(finding) bool
 }
 
-// excuse finds the exception that covers a disagreement, if there is one. There is none for a pod that is refused for
-// what we have put into it.
+// excuse returns the exception that covers a disagreement, if there is one. There is none for a pod that is rejected because of
+// our additions.
 func excuse(f finding) *exception {
 	if f.spoilt {
 		return nil
@@ -32,7 +32,7 @@ func excuse(f finding) *exception {
 	return nil
 }
 
-// excuseEach finds an exception for each problem that we have told, and returns the first.
+// excuseEach looks for an exception for each problem that we have reported, and returns the first.
 func excuseEach(f finding) (first *exception) {
 	all := refusedOnPurpose()
 	for _, p := range slices.Backward(f.problems) {
@@ -46,7 +46,7 @@ func excuseEach(f finding) (first *exception) {
 	return first
 }
 
-// refusedOnPurpose is all that we refuse though the API server takes it. Each is asked about one problem.
+// refusedOnPurpose returns all that we reject although the API server accepts it. Each exception is asked about one problem.
 func refusedOnPurpose() []exception {
 	return []exception{
 		{
@@ -71,8 +71,8 @@ func refusedOnPurpose() []exception {
 	}
 }
 
-// checked are the places of a pod at which the API server alone must have nothing to say: the converter checks them.
-// A service is such a place as a whole, and so is anything that is no valid JSON of a pod.
+// checked are the places of a pod that the API server alone must never reject: the converter checks them. A service counts as one
+// such place, and so does anything that is not valid JSON of a pod.
 var checked = regexp.MustCompile(`^(metadata\.(name|labels|annotations|finalizers(\[\])?)` +
 	`|spec\.(restartPolicy|nodeSelector|serviceAccountName|activeDeadlineSeconds|dnsPolicy|hostname|subdomain|nodeName|ephemeralContainers)` +
 	`|spec\.tolerations\[\]\.(key|effect)` +
@@ -95,15 +95,15 @@ const (
 		`|((liveness|readiness|startup)Probe|lifecycle\.(postStart|preStop))\.(exec|httpGet|tcpSocket|grpc|exec\.command|httpGet\.(port|scheme)|(tcpSocket|grpc)\.port)`
 )
 
-// leftToServer is what only the API server refuses: places of a pod (without indices) about which it has rules that we
-// do not repeat, because they are many, and differ between its versions. The author learns of these from
-// FailedCreatePod events. A place that is not listed here is one to be decided about.
+// leftToServer returns what only the API server rejects: places of a pod (without indices) with rules that we do not repeat,
+// because they are many and differ between its versions. FailedCreatePod events report these to the user. A place that is not
+// listed here needs a decision.
 func leftToServer() []exception {
 	const rules = "rules of the API server that are not repeated"
 	field := func(what, pattern string) exception {
 		places := regexp.MustCompile(pattern)
 		return exception{what, rules, func(f finding) bool {
-			// A mount of a volume that is refused itself is refused too: what is checked may come along.
+			// A mount of a rejected volume is rejected too, so checked places may be among the causes.
 			rest := slices.DeleteFunc(slices.Clone(f.causes()), func(c metav1.StatusCause) bool { return checked.MatchString(kindOf(c)) })
 			return f.resource == "pods" && f.refusal.ErrStatus.Code == 422 && len(rest) > 0 &&
 				!slices.ContainsFunc(rest, func(c metav1.StatusCause) bool { return !places.MatchString(kindOf(c)) })
@@ -129,5 +129,5 @@ func leftToServer() []exception {
 
 var anyItem = regexp.MustCompile(`\[[^\]]*\]`)
 
-// kindOf a cause is where it is, without indices and keys.
+// kindOf returns the place of a cause, without indices and keys.
 func kindOf(c metav1.StatusCause) string { return anyItem.ReplaceAllString(c.Field, "[]") }

@@ -18,7 +18,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// templates reads the sound templates that everything here starts from.
+// templates reads the valid templates that all trials start from.
 func templates(t *testing.T) []any {
 	t.Helper()
 	text, err := os.ReadFile("testdata/templates.yaml")
@@ -45,7 +45,7 @@ func fromJSON(text []byte) any {
 	return v
 }
 
-// place is where a node stands: keys and indices from the top. It has at least one.
+// place is the position of a node: keys and indices from the top. It has at least one.
 type place []any
 
 func (p place) String() string {
@@ -60,7 +60,7 @@ func (p place) String() string {
 	return strings.TrimPrefix(b.String(), ".")
 }
 
-// places lists every node below v, in a fixed order.
+// places returns every node below v, in a fixed order.
 func places(v any, at place, all []place) []place {
 	if len(at) > 0 {
 		all = append(all, slices.Clone(at))
@@ -78,13 +78,13 @@ func places(v any, at place, all []place) []place {
 	return all
 }
 
-// mutator makes of a node another one; ok is false if it does not fit.
+// mutator changes a node; ok is false if the change does not fit.
 type mutator struct {
 	name   string
 	change func(old any) (_ any, ok bool)
 }
 
-// gone and again are instead of a node that is to be removed, or to stand twice; renamed of one whose key changes.
+// gone replaces a node that is to be removed, again one that is to be duplicated, and renamed one whose key changes.
 type (
 	gone    struct{}
 	again   struct{}
@@ -126,7 +126,7 @@ func mutators() []mutator {
 			return l[0], true
 		}},
 		{"in a list", func(old any) (any, bool) { m, ok := old.(map[string]any); return []any{m}, ok }},
-		// The rules of convert/rules.go are about fields that are beside others, or are not.
+		// The rules of convert/rules.go are about fields that depend on other fields.
 		beside("exec", map[string]any{"command": []any{"true"}}), beside("httpGet", map[string]any{"port": int64(80)}),
 		beside("secretKeyRef", map[string]any{"name": "s", "key": "k"}), beside("configMapRef", map[string]any{"name": "s"}),
 		beside("fieldRef", map[string]any{"fieldPath": "metadata.name"}), beside("localhostProfile", "a"), beside("subPath", "x"),
@@ -149,7 +149,7 @@ func put(name string, v any) mutator {
 	return mutator{name, func(any) (any, bool) { return v, true }}
 }
 
-// beside puts another field into an object.
+// beside adds another field to an object.
 func beside(key string, value any) mutator {
 	return mutator{"with " + key, func(old any) (any, bool) {
 		m, ok := old.(map[string]any)
@@ -183,7 +183,7 @@ func integral(change func(int64) any) func(any) (any, bool) {
 	}
 }
 
-// spoil changes one node of v, which is changed itself. It is not done if the mutator does not fit there.
+// spoil changes one node of v in place, unless the mutator does not fit there.
 func spoil(v any, at place, m mutator) (_ any, done bool) {
 	step, rest := at[0], at[1:]
 	switch v := v.(type) {
@@ -252,8 +252,8 @@ func spoilItem(v []any, i int, m mutator) (any, bool) {
 	return v, true
 }
 
-// drawTrials makes spoilt templates: most with one change, some with two. A negative number asks for every single
-// change of every node once, and as many pairs of changes.
+// drawTrials returns malformed templates: most with one change, some with two. A negative number requests every single change of
+// every node once, and as many pairs of changes.
 func drawTrials(bases []any, n int, random *rand.Rand) []trial {
 	type change struct {
 		base int
@@ -289,7 +289,7 @@ func drawTrials(bases []any, n int, random *rand.Rand) []trial {
 			}
 		}
 		if len(c.changes) > 0 {
-			// Numbers come from the decoder here as anywhere: 3.0 is what it makes of it.
+			// Numbers get the decoder's types here as well, for example for 3.0.
 			c.template = fromJSON(asJSON(c.template))
 			all := kinds.Served()
 			c = c.as(all[len(trials)%len(all)])
@@ -300,7 +300,7 @@ func drawTrials(bases []any, n int, random *rand.Rand) []trial {
 	return trials
 }
 
-// oddNames of jobs.
+// oddNames returns unusual names of jobs.
 func oddNames() []string {
 	names := []string{"a", "a-b", "a.b", "a_b", "A", "1a", "1", "-a", "a-", "a b", "é", "a..b", "a--b", "x" + strings.Repeat("-", 20) + "y"}
 	for _, n := range []int{50, 53, 54, 55, 56, 62, 63, 64, 253} {

@@ -16,26 +16,26 @@ import (
 	"stoic/training/kinds"
 )
 
-// How many spoilt templates are tried; -differential.cases=-1 tries every single mutation of every node.
+// How many malformed templates are tried; -differential.cases=-1 tries every single mutation of every node.
 var (
 	differentialCases = flag.Int("differential.cases", 20000, "how many spoilt pod templates to show to the API server")
 	differentialSeed  = flag.Uint64("differential.seed", 1, "which of them")
 )
 
 const (
-	// atOnce is how many requests are under way side by side.
+	// atOnce is how many requests run in parallel.
 	atOnce = 16
-	// mostShown is how many disagreements are shown of all.
+	// mostShown is how many of all disagreements are shown.
 	mostShown = 40
 )
 
-// TestDifferential compares the converter with the API server, which has the last word on what can run.
+// TestDifferential compares the converter with the API server, which decides what can run.
 //
 //	converter  API server    is
-//	job        takes it      agreement
-//	rejection  refuses it    agreement
-//	rejection  takes it      an over-rejection: somebody is kept from running what Kubernetes can run
-//	job        refuses it    an under-rejection: the author learns of it from FailedCreatePod events only
+//	job        accepts it    agreement
+//	rejection  rejects it    agreement
+//	rejection  accepts it    an over-rejection: we reject what Kubernetes can run
+//	job        rejects it    an under-rejection: only FailedCreatePod events report it
 //
 // Both disagreements need an entry in a table of differential_exceptions_test.go that says why.
 func TestDifferential(t *testing.T) {
@@ -67,7 +67,7 @@ func TestDifferential(t *testing.T) {
 	})
 }
 
-// hold all trials, several at once. Findings come in the order of the trials.
+// hold runs all trials, several in parallel. The findings are in the order of the trials.
 func hold(t *testing.T, comparison *comparison, trials []trial) []finding {
 	t.Helper()
 	found := make([]finding, len(trials))
@@ -98,8 +98,7 @@ func names(t *testing.T, comparison *comparison) {
 	report(t, hold(t, comparison, trials))
 }
 
-// fullLists compares the answers to lists of a template that are as long as they may be, or longer by one: what we put behind them
-// comes on top of that.
+// fullLists compares the answers to lists of a template that have the maximum length, or one more: we append entries to them.
 func fullLists(t *testing.T, comparison *comparison) {
 	domains := func(n, length int) map[string]any {
 		var all []any
@@ -126,7 +125,7 @@ func fullLists(t *testing.T, comparison *comparison) {
 	}
 }
 
-// report logs what was found and fails for each disagreement that no exception covers.
+// report logs the findings and fails for each disagreement that no exception covers.
 func report(t *testing.T, found []finding) {
 	t.Helper()
 	count := map[string]int{}

@@ -19,7 +19,7 @@ func killedAndRestarted(t *testing.T, r *rig) {
 		pods := r.pods(t, ns, "job")
 		return len(pods) > 0, fmt.Sprint(len(pods))
 	})
-	p.kill(t) // with the creation of the others under way, or just done
+	p.kill(t) // while the others are being created, or just after
 	before := r.pods(t, ns, "job")
 	p = r.operator(t, ns)
 	await(t, "twenty pods", func() (bool, string) {
@@ -99,7 +99,7 @@ func statusEdited(t *testing.T, r *rig) {
 	}
 }
 
-// terminalConditionWiped: a finished job whose pods are deleted does not begin again when somebody wipes its status.
+// terminalConditionWiped: a finished job whose pods are deleted does not restart when another client wipes its status.
 func terminalConditionWiped(t *testing.T, r *rig) {
 	ns := r.namespace(t, "wiped")
 	p := r.operator(t, ns)
@@ -149,7 +149,7 @@ func foreignPod(t *testing.T, r *rig) {
 	}
 }
 
-// replicaRestarted: exit code 137 is an accident, and the replica gets a new pod under its old name; 3 is the job's own.
+// replicaRestarted: exit code 137 counts as an accident, and the replica gets a new pod with its old name; 3 is the program's own code.
 func replicaRestarted(t *testing.T, r *rig) {
 	ns := r.namespace(t, "restarted")
 	p := r.operator(t, ns)
@@ -163,7 +163,7 @@ func replicaRestarted(t *testing.T, r *rig) {
 	before := r.pods(t, ns, "job")
 
 	r.kubectl(t, nil, "-n", ns, "annotate", "pod", "job-worker-1", "simulation.stoic/exit-code=137")
-	r.awaitReason(t, ns, "job", "TFJobRestarting") // the condition may stand for no longer than a new pod takes to run
+	r.awaitReason(t, ns, "job", "TFJobRestarting") // the condition may last no longer than a new pod takes to run
 	await(t, "a new pod in place of job-worker-1", func() (bool, string) {
 		pods := r.pods(t, ns, "job")
 		return len(pods) == 2 && pods["job-worker-1"] != before["job-worker-1"], fmt.Sprint(pods)

@@ -42,8 +42,8 @@ type budget struct {
 	ready   time.Duration // from the start of a process
 }
 
-// lastLook is how long after it is ready a process has looked for the last time whether the API server serves its resources: half a
-// minute after each watch has begun. It does so again when it renews a watch, after five minutes or more.
+// lastLook is how long after a process is ready it last checks whether the API server serves its resources: half a minute after
+// each watch has begun. It checks again when it renews a watch, after five minutes or more.
 const lastLook = 35 * time.Second
 
 func (b budget) measure(t *testing.T, o exampleOperator) {
@@ -64,7 +64,7 @@ func (b budget) measure(t *testing.T, o exampleOperator) {
 	ready := time.Since(began)
 	quietFrom := time.Now().Add(lastLook)
 	e.awaitIdle(t, p)
-	if b.quiet < lastLook { // it is over before
+	if b.quiet < lastLook { // it ends before
 		quietFrom = time.Now()
 	}
 	from := int64(0)
@@ -91,12 +91,12 @@ func (b budget) measure(t *testing.T, o exampleOperator) {
 		e.awaitObject(t, ns, "more7", o.served)
 	})
 	e.count(t, p, o.deleted, func() {
-		e.kubectl(t, nil, "-n", ns, "delete", e.resource.Resource, "many7") // kubectl waits until it is gone
+		e.kubectl(t, nil, "-n", ns, "delete", e.resource.Resource, "many7") // kubectl waits for the deletion
 	})
 	p.stop(t)
 }
 
-// check that a process has never taken more memory than it may.
+// check checks that a process has never used more memory than it may.
 func (b budget) check(t *testing.T, which string, p *process) measure.Footprint {
 	t.Helper()
 	used, err := p.Footprint()
@@ -109,7 +109,7 @@ func (b budget) check(t *testing.T, which string, p *process) measure.Footprint 
 	return used
 }
 
-// change an object, and count what the operator writes.
+// change changes an object, and counts the operator's writes.
 func (e *installation) change(t *testing.T, p *process, ns, name string, c change) {
 	t.Helper()
 	if c.status != "" {
@@ -134,14 +134,14 @@ func (e *installation) awaitObject(t *testing.T, ns, name string, settled func(*
 	})
 }
 
-// count what the operator writes from the start of a change until it has nothing to do.
+// count returns the operator's writes from the start of a change until it is idle.
 func (e *installation) count(t *testing.T, p *process, c change, do func()) {
 	t.Helper()
 	from := e.audit(t)
 	do()
 	e.awaitIdle(t, p)
 	got := map[string]int{}
-	for _, q := range writes(e.requestsSince(t, from, e.user())) { // a process looks at each object once before it changes anything
+	for _, q := range writes(e.requestsSince(t, from, e.user())) { // a process reads each object once before it changes anything
 		write := strings.TrimSuffix(q.Verb+" "+q.ObjectRef.Resource+"/"+q.ObjectRef.Subresource, "/")
 		if q.ResponseStatus.Code >= 300 {
 			write += fmt.Sprintf(" answered %d", q.ResponseStatus.Code)
@@ -161,8 +161,8 @@ func (e *installation) count(t *testing.T, p *process, c change, do func()) {
 	}
 }
 
-// awaitIdle waits until a process has nothing to do, and has had nothing for longer than any write waits that is not due at once: a
-// status of which only counts are new waits five seconds.
+// awaitIdle waits until a process has nothing to do, and has been idle for longer than any delayed write waits: a status with
+// only new counts waits five seconds.
 func (e *installation) awaitIdle(t *testing.T, p *process) {
 	t.Helper()
 	since := time.Time{}
@@ -180,10 +180,10 @@ func (e *installation) awaitIdle(t *testing.T, p *process) {
 	})
 }
 
-// isRejected: the status says so of the spec as it is.
+// isRejected: the status says so about the current spec.
 func isRejected(u *unstructured.Unstructured) bool { return reports(u, "Stalled", "True InvalidSpec") }
 
-// reports says whether a status is about the spec as it is, with a condition such as "True Exists".
+// reports reports whether a status is of the current spec, with a condition such as "True Exists".
 func reports(u *unstructured.Unstructured, of, says string) bool {
 	is, _ := condition(u, of)
 	generation, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")

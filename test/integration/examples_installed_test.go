@@ -15,7 +15,7 @@ import (
 	"stoic/test/operator"
 )
 
-// asShipped starts a program with the arguments of a Deployment: the lease that it takes by these is the one that its role names.
+// asShipped starts a program with the arguments of a Deployment: with these it takes the lease that its role names.
 func (r *rig) asShipped(t *testing.T, program, kubeconfig, file, deployment string, more ...string) *process {
 	t.Helper()
 	var found *appsv1.Deployment
@@ -31,12 +31,11 @@ func (r *rig) asShipped(t *testing.T, program, kubeconfig, file, deployment stri
 		t.Fatalf("%s has no Deployment %s", file, deployment)
 	}
 	command := append([]string{program, "--kubeconfig", "{kubeconfig}", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}",
-		"--leader-election-namespace", found.Namespace}, found.Spec.Template.Spec.Containers[0].Args...) // a pod has its namespace of its environment
+		"--leader-election-namespace", found.Namespace}, found.Spec.Template.Spec.Containers[0].Args...) // from the environment in a pod
 	return &process{operator.InTest(t, operator.Options{Command: append(command, "{flags}"), Kubeconfig: r.cluster.UserKubeconfig(kubeconfig), Flags: more})}
 }
 
-// TestExamplesInstalled does what the READMEs of the example operators tell to do, in namespaces that are restricted, and looks at
-// what users may do then.
+// TestExamplesInstalled follows the READMEs of the example operators, in restricted namespaces, and then checks the rights of users.
 func TestExamplesInstalled(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{Nodes: 1})
@@ -56,7 +55,8 @@ func TestExamplesInstalled(t *testing.T) {
 	t.Run("users", func(t *testing.T) { exampleUsers(t, r) })
 }
 
-// applyFolder with a kustomization. Nothing is warned of, such as a pod that a restricted namespace would refuse.
+// applyFolder applies a folder with a kustomization. There must be no warning, such as one about a pod that a restricted
+// namespace would reject.
 func (r *rig) applyFolder(t *testing.T, dir string, flags ...string) {
 	t.Helper()
 	out := r.kubectl(t, nil, append([]string{"apply", "-k", dir}, flags...)...)
@@ -65,7 +65,7 @@ func (r *rig) applyFolder(t *testing.T, dir string, flags ...string) {
 	}
 }
 
-// exampleDeployments have pods, and their service accounts are those that roles are bound to.
+// exampleDeployments: all Deployments have pods, and roles are bound to their service accounts.
 func exampleDeployments(t *testing.T, r *rig) {
 	const want = 7
 	await(t, "all Deployments to be available", func() (bool, string) {
@@ -94,8 +94,8 @@ func exampleDeployments(t *testing.T, r *rig) {
 	}
 }
 
-// exampleUsers: who is bound to Kubernetes' own roles may do with the resources of the examples what these roles stand for; but for
-// FooBarTasks, which are internal, and for writing FooBars, which reach into other namespaces: that takes the role foobar-edit.
+// exampleUsers: users of Kubernetes' own roles have the corresponding rights to the resources of the examples. The exceptions are
+// FooBarTasks, which are internal, and writing FooBars, which reach into other namespaces: that needs the role foobar-edit.
 func exampleUsers(t *testing.T, r *rig) {
 	ns := r.namespace(t, "users")
 	for user, role := range map[string]string{"alice": "admin", "eve": "edit", "victor": "view", "frank": "foobar-edit"} {

@@ -30,7 +30,7 @@ func fooBarExample() exampleOperator {
 		deleted: change{what: "deleted", want: map[string]int{"delete configmaps": 1, "create events": 1, "patch foobars": 1}}}
 }
 
-// fooBarSetExample has a task for each set, and serves both. Nothing runs the pods of their Jobs.
+// fooBarSetExample has a task for each set, and serves both. The pods of their Jobs do not run.
 func fooBarSetExample() exampleOperator {
 	return exampleOperator{folder: "foobarset", account: "test-operators:foobarset-operator", permissions: []string{"base/namespace.yaml", "base/roles.yaml", "together/rbac.yaml"}, share: 0.5,
 		resource: runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobarsets"}, kind: "FooBarSet",
@@ -50,7 +50,7 @@ func fooBarSetExample() exampleOperator {
 		deleted: change{what: "deleted"}}
 }
 
-// cronTabExample is due once a year.
+// cronTabExample has CronTabs that are due once a year.
 func cronTabExample() exampleOperator {
 	now := time.Now()
 	return exampleOperator{folder: "crontab", account: "crontab-operators:crontab-operator", permissions: []string{"namespace.yaml", "rbac.yaml"}, share: 1,
@@ -92,7 +92,7 @@ func myDeploymentExample() exampleOperator {
 		deleted: change{what: "deleted"}}
 }
 
-// fooExample has a Deployment without pods for each: the operator does not look at pods.
+// fooExample has a Deployment without pods for each: the operator does not watch pods.
 func fooExample() exampleOperator {
 	return exampleOperator{folder: "foo", account: "test-operators:foo-operator", permissions: []string{"namespace.yaml", "rbac.yaml"}, share: 1,
 		resource: runtimeschema.GroupVersionResource{Group: "samplecontroller.k8s.io", Version: "v1alpha1", Resource: "foos"}, kind: "Foo",

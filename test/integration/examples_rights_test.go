@@ -39,7 +39,7 @@ func (p permission) String() string {
 	return strings.TrimSpace(fmt.Sprint(p.right, " ", strings.TrimPrefix(p.namespace+"/"+p.name, "/")))
 }
 
-// bound are the roles of some manifests, and by whom they are held: "system:serviceaccount:NAMESPACE:NAME".
+// bound are the roles of some manifests, and the users who hold them: "system:serviceaccount:NAMESPACE:NAME".
 type bound struct {
 	roles   map[string][]permission // by "ClusterRole NAME", or "Role NAMESPACE/NAME"
 	holders map[string][]string     // the roles of a user
@@ -55,7 +55,7 @@ func boundBy(t *testing.T, paths ...string) bound {
 	return all
 }
 
-// eachDocument of a manifest.
+// eachDocument calls a function for each document of a manifest.
 func eachDocument(t *testing.T, path string, take func(kind string, document []byte) error) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -80,7 +80,7 @@ func eachDocument(t *testing.T, path string, take func(kind string, document []b
 	}
 }
 
-// add a document. A Role has the fields of a ClusterRole, and a RoleBinding those of a ClusterRoleBinding.
+// add adds a document. A Role has the fields of a ClusterRole, and a RoleBinding those of a ClusterRoleBinding.
 func (b bound) add(kind string, document []byte) error {
 	switch kind {
 	case "ClusterRole", "Role":
@@ -128,7 +128,7 @@ func permissionsOf(namespace string, rules []rbacv1.PolicyRule) (all []permissio
 	return all
 }
 
-// used are the permissions that somebody's requests stand for, by all ways in which a rule can give them.
+// used returns the permissions that a user's requests needed, in all forms in which a rule can give them.
 func (r *rig) used(t *testing.T, user string) map[permission]bool {
 	t.Helper()
 	found := map[permission]bool{}
@@ -149,7 +149,7 @@ func (r *rig) used(t *testing.T, user string) map[permission]bool {
 	return found
 }
 
-// whole says that no part of a suite is left out by -run or -skip.
+// whole reports whether -run and -skip leave no part of a suite out.
 func whole() bool {
 	for _, name := range []string{"test.run", "test.skip"} {
 		if f := flag.Lookup(name); f != nil && strings.Contains(f.Value.String(), "/") {
@@ -159,9 +159,9 @@ func whole() bool {
 	return true
 }
 
-// eachRightIsUsed: what manifests give to users is what these have done in the whole suite, as the audit log has it. A right that no
-// case needs is superfluous, or has no case. The rights to finalizers of owners are asked for by an admission plugin, which no log
-// has: finalizersAreGuarded shows these.
+// eachRightIsUsed: users have used, in the whole suite, every right that manifests give them, according to the audit log. A right
+// that no case needs is superfluous, or lacks a case. An admission plugin checks the rights to finalizers of owners, which no log
+// shows: finalizersAreGuarded covers these.
 func eachRightIsUsed(t *testing.T, r *rig, guarded []guard, paths ...string) {
 	if !whole() {
 		t.Skip("only the whole suite uses all rights")
@@ -185,7 +185,7 @@ func eachRightIsUsed(t *testing.T, r *rig, guarded []guard, paths ...string) {
 				if !used[p] {
 					t.Errorf("%s gives the right to %s, which %s has never used", role, p, user)
 				}
-				// Operators share namespaces, and are not to take each other's lease. Which one is created no rule can say.
+				// Operators share namespaces, and must not take each other's lease. No rule can restrict the name of a creation.
 				if p.resource == "leases" && p.verb != "create" && p.name == "" {
 					t.Errorf("%s gives the right to %s of any name", role, p)
 				}
@@ -194,8 +194,8 @@ func eachRightIsUsed(t *testing.T, r *rig, guarded []guard, paths ...string) {
 	}
 }
 
-// begun makes an object as a process leaves it that is killed between the status and what the object owns. The next process reads
-// such an object anew before it creates anything, as its cache may be of the past.
+// begun creates an object as a process leaves it that is killed between writing the status and creating what the object owns. The
+// next process reads such an object from the API server before it creates anything, as its cache may be stale.
 func (r *rig) begun(t *testing.T, watches []controller.Watch, plural, ns, name, manifest string) {
 	t.Helper()
 	at := slices.IndexFunc(watches, func(w controller.Watch) bool { return w.Resource.Plural == plural })
@@ -223,26 +223,26 @@ func (r *rig) begun(t *testing.T, watches []controller.Watch, plural, ns, name, 
 	mergePatch(t, objects, name, string(status), "status")
 }
 
-// guard is an object that owns others, which wait for its deletion: to make them takes the right to update its finalizers, where
-// the admission plugin OwnerReferencesPermissionEnforcement runs.
+// guard is an object that owns others, which block its deletion. Creating those needs the right to update the owner's finalizers,
+// where the admission plugin OwnerReferencesPermissionEnforcement runs.
 type guard struct {
 	right
-	users []string // who make what it owns
+	users []string // who create what it owns
 	kind  string
-	make  func(t *testing.T, ns string) // one of the name guarded
+	make  func(t *testing.T, ns string) // creates one with the name guarded
 }
 
-// guarded: it was refused while finalizersAreGuarded had taken the right away, which it takes away for all namespaces.
+// guarded reports whether it was rejected while finalizersAreGuarded had removed the right, which it removes for all namespaces.
 func (a audited) guarded() bool { return strings.Contains(a.ResponseStatus.Message, noOwner) }
 
-// noOwner is what an API server says then.
+// noOwner is part of the API server's message then.
 const noOwner = "cannot set blockOwnerDeletion"
 
-// finalizersOf is the right that is asked for.
+// finalizersOf returns the right that is needed.
 func finalizersOf(group, plural string) right { return right{"update", group, plural + "/finalizers"} }
 
-// finalizersAreGuarded: without the right nothing is made, and the author of each object is told why. With it there is no need to
-// restart anything.
+// finalizersAreGuarded: without the right nothing is created, and an event about each object says why. With the right, nothing
+// needs a restart.
 func finalizersAreGuarded(t *testing.T, r *rig, ns string, guards []guard, paths ...string) {
 	r.namespace(t, ns)
 	given := boundBy(t, paths...)
@@ -288,7 +288,7 @@ func finalizersAreGuarded(t *testing.T, r *rig, ns string, guards []guard, paths
 	}
 }
 
-// madeIn are the objects that operators have made in a namespace.
+// madeIn returns the objects that operators have created in a namespace.
 func (r *rig) madeIn(t *testing.T, ns string, guards []guard) (made []string) {
 	t.Helper()
 	var users []string
@@ -303,7 +303,7 @@ func (r *rig) madeIn(t *testing.T, ns string, guards []guard) (made []string) {
 	return made
 }
 
-// withoutFinalizers takes the rights to finalizers out of the cluster roles.
+// withoutFinalizers removes the rights to finalizers from the cluster roles.
 func (r *rig) withoutFinalizers(t *testing.T, given bound) {
 	t.Helper()
 	taken := 0
@@ -328,8 +328,8 @@ func (r *rig) withoutFinalizers(t *testing.T, given bound) {
 	}
 }
 
-// strictWithOwners says that the control plane asks for the rights to the finalizers of these owners. A server of custom resources of
-// its own does not: where it makes dependents, nothing is asked.
+// strictWithOwners returns the owners for whose finalizers the control plane requires rights. A separate server of custom
+// resources requires none for the dependents that it creates.
 func strictWithOwners(guards []guard) []guard {
 	if operator.CRs() != cluster.CRsAggregated {
 		return guards

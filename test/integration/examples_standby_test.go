@@ -13,14 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// How long it takes a standby to make what the leader would have made: from the moment before the leader gets the signal.
+// How long a standby may take to create what the leader would have created: from the moment before the leader gets the signal.
 const (
 	afterStop = 3 * time.Second
 	afterKill = 17 * time.Second
 )
 
 // TestOperatorInTwoProcesses: of two processes of an operator one writes. The other one takes over in time, each time. The signal
-// comes when the lease was renewed just before, so that as much of it is left as there can be.
+// is sent just after a renewal of the lease, so that as much of the lease is left as possible.
 func TestOperatorInTwoProcesses(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := installed(t, fooBarExample(), 0)
@@ -59,7 +59,7 @@ func TestOperatorInTwoProcesses(t *testing.T) {
 	f.eachOnce(t, made)
 }
 
-// eachOnce: no process was in the way of another. Each ConfigMap was created by one request, and none was refused.
+// eachOnce: no process interfered with another. Each ConfigMap was created by one request, and no request was rejected.
 func (f *installation) eachOnce(t *testing.T, made int) {
 	t.Helper()
 	created := map[string]int{}
@@ -82,7 +82,7 @@ func (f *installation) eachOnce(t *testing.T, made int) {
 	}
 }
 
-// awaitMap waits until a ConfigMap is there.
+// awaitMap waits until a ConfigMap exists.
 func (f *installation) awaitMap(t *testing.T, ns, name string) {
 	t.Helper()
 	await(t, "ConfigMap "+name, func() (bool, string) {
@@ -94,7 +94,7 @@ func (f *installation) awaitMap(t *testing.T, ns, name string) {
 	})
 }
 
-// lease of the operator, and who holds it.
+// lease returns the operator's lease and its holder.
 func (f *installation) lease(t *testing.T) (lease *coordinationv1.Lease, holder string) {
 	t.Helper()
 	lease, err := f.typed.CoordinationV1().Leases("test-operators").Get(context.Background(), "foobar-operator", metav1.GetOptions{})
@@ -107,12 +107,12 @@ func (f *installation) lease(t *testing.T) (lease *coordinationv1.Lease, holder 
 	return lease, holder
 }
 
-// holds says whether a process is the holder: an identity ends with the process's number.
+// holds reports whether a process is the holder: an identity ends with the process's number.
 func (p *process) holds(holder string) bool {
 	return strings.HasSuffix(holder, fmt.Sprintf("-%d", p.ID()))
 }
 
-// inOrder says which of two processes leads.
+// inOrder returns the process that leads, and the other.
 func (f *installation) inOrder(t *testing.T, a, b *process) (leader, standby *process) {
 	t.Helper()
 	await(t, "one to lead", func() (bool, string) {

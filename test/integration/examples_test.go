@@ -31,27 +31,27 @@ type exampleOperator struct {
 	resource    runtimeschema.GroupVersionResource
 	kind        string
 	spec        func(name string) map[string]any
-	// served: the status says that all is as it must be.
+	// served reports whether the status says that all is as it should be.
 	served func(*unstructured.Unstructured) bool
-	// pods that run for each object; there are nodes for these.
+	// pods is how many run for each object; there are nodes for these.
 	pods int
-	// share of the objects that a test has; the others are what it makes of them.
+	// share is the part of the objects that a test creates; the operators create the others.
 	share   float64
 	changes []change
-	// created is that of an object, and deleted that of the one that was changed.
+	// created is the cost of an object's creation, and deleted that of the deletion of the changed one.
 	created, deleted change
 }
 
 // change of one object, and the writes that the operator needs for it.
 type change struct {
 	what string
-	// status that somebody writes before; it is not counted. "" for none.
+	// status is written by another client before the change; it is not counted. "" for none.
 	status string
 	patch  string
-	// settled says when the operator has seen the change; nil: when the object is served.
+	// settled reports whether the operator has observed the change; nil: when the object is served.
 	settled func(*unstructured.Unstructured) bool
-	// want are the writes, and how many. more are as many in addition, at most: two changes of a status may be seen at once, and a
-	// controller of Kubernetes may write an object at the same moment.
+	// want are the writes, and how many. more are additional writes, at most: two changes of a status may be observed together,
+	// and a controller of Kubernetes may write an object at the same moment.
 	want, more map[string]int
 }
 
@@ -64,7 +64,7 @@ type installation struct {
 
 func (o exampleOperator) user() string { return "system:serviceaccount:" + o.account }
 
-// installed is a control plane with an operator that has not been started.
+// installed returns a control plane with an operator that has not been started.
 func installed(t *testing.T, o exampleOperator, objects int) *installation {
 	t.Helper()
 	deploy := filepath.Join(root, "examples/operators", o.folder, "deploy")
@@ -80,7 +80,7 @@ func installed(t *testing.T, o exampleOperator, objects int) *installation {
 	return e
 }
 
-// start a process of the operator, which takes part in the election of a leader.
+// start starts a process of the operator, with leader election.
 func (e *installation) start(t *testing.T) *process {
 	t.Helper()
 	namespace, _, _ := strings.Cut(e.account, ":")
@@ -88,7 +88,7 @@ func (e *installation) start(t *testing.T) *process {
 		namespace, "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}"}, Kubeconfig: e.cluster.UserKubeconfig("example")})}
 }
 
-// create objects PREFIX0, PREFIX1 and so on, side by side.
+// create creates objects PREFIX0, PREFIX1 and so on, in parallel.
 func (e *installation) create(t *testing.T, ns, prefix string, from, to int) {
 	t.Helper()
 	var group errgroup.Group
@@ -112,7 +112,7 @@ func (e *installation) awaitAll(t *testing.T, ns string, want int) {
 	t.Helper()
 	served, last, progress := 0, 0, time.Now()
 	for served < want {
-		time.Sleep(time.Duration(100+want/10) * time.Millisecond) // each look reads them all
+		time.Sleep(time.Duration(100+want/10) * time.Millisecond) // each poll reads them all
 		list, err := e.dynamic.Resource(e.resource).Namespace(ns).List(context.Background(), metav1.ListOptions{ResourceVersion: "0"})
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func (e *installation) awaitAll(t *testing.T, ns string, want int) {
 	}
 }
 
-// audit is a position in the audit log.
+// audit returns the current position in the audit log.
 func (r *rig) audit(t *testing.T) int64 {
 	t.Helper()
 	info, err := os.Stat(r.cluster.AuditLog())
@@ -142,7 +142,8 @@ func (r *rig) audit(t *testing.T) int64 {
 	return info.Size()
 }
 
-// requestsSince a position in the audit log, of some users. Leases are left out, and watches, which are noted when they end.
+// requestsSince returns the requests of some users since a position in the audit log, without those about leases, and without
+// watches, which are logged when they end.
 func (r *rig) requestsSince(t *testing.T, from int64, users ...string) (found []audited) {
 	t.Helper()
 	file, err := os.Open(r.cluster.AuditLog())

@@ -18,21 +18,21 @@ import (
 	"stoic/test/served"
 )
 
-// actsInVersions is an example of several versions whose operator runs, and converts, as one process.
+// actsInVersions is an example with several versions whose operator runs, and converts, as one process.
 type actsInVersions struct {
 	*servedKind
 	example  exampleOperator
 	r        *rig
 	written  string // spec of the object that is created, in the version that is not the hub
 	done     func(t *testing.T, ns string) (bool, string)
-	status   string // that somebody writes before the edit; "" for none
+	status   string // that another client writes before the edit; "" for none
 	edit     string // a merge patch in the hub
 	reads    string // spec in the other version after the edit
 	doneThen func(t *testing.T, ns string) (bool, string)
 }
 
-// TestExamplesInVersions: an operator acts on an object that was written in another version than that which it reads, and again when
-// that is edited in its own. The status reads the same in both.
+// TestExamplesInVersions: an operator acts on an object that was written in another version than the one it reads, and again when
+// the object is edited in the version that it reads. The status reads the same in both.
 func TestExamplesInVersions(t *testing.T) {
 	t.Parallel() // it mostly waits
 	foobars, crontabs := fooBarExample(), cronTabExample()
@@ -53,7 +53,7 @@ func TestExamplesInVersions(t *testing.T) {
 	}
 }
 
-// act from the creation to the end of the edit.
+// act tests from the creation to the end of the edit.
 func (e *actsInVersions) act(t *testing.T) {
 	deploy := filepath.Join(root, "examples/operators", e.example.folder, "deploy")
 	for _, manifest := range e.example.permissions {
@@ -100,7 +100,7 @@ func decoded(t *testing.T, text string) (object map[string]any) {
 	return object
 }
 
-// awaitServed waits until the operator has done something, and says in both versions that all is as it must be.
+// awaitServed waits until the operator has done its work, and the status says so in both versions.
 func (e *actsInVersions) awaitServed(t *testing.T, done func(*testing.T, string) (bool, string)) {
 	t.Helper()
 	await(t, "what the operator has to do for the object, and its word on it in both versions", func() (bool, string) {
@@ -123,7 +123,7 @@ func (e *actsInVersions) awaitServed(t *testing.T, done func(*testing.T, string)
 	})
 }
 
-// holds: of the ConfigMaps of the operator there is this one alone, with that type.
+// holds: this ConfigMap is the only one of the operator, with that type.
 func (r *rig) holds(name, kind string) func(*testing.T, string) (bool, string) {
 	return func(t *testing.T, ns string) (bool, string) {
 		t.Helper()
@@ -132,7 +132,7 @@ func (r *rig) holds(name, kind string) func(*testing.T, string) (bool, string) {
 	}
 }
 
-// hasJobs: there is a Job of that name alone; "" for none.
+// hasJobs: a Job of that name is the only one; "" for none.
 func (r *rig) hasJobs(name string) func(*testing.T, string) (bool, string) {
 	return func(t *testing.T, ns string) (bool, string) {
 		t.Helper()

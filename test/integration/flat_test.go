@@ -14,7 +14,7 @@ import (
 	"stoic/training"
 )
 
-// TestFlatPolicy: a TFJob whose run policy is flat in its spec is run by it, under a CRD that declares these fields there.
+// TestFlatPolicy: a TFJob whose run policy is flat in its spec runs by it, under a CRD that declares these fields there.
 func TestFlatPolicy(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{})

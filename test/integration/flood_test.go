@@ -21,15 +21,15 @@ import (
 
 const (
 	floodSpaces = 4
-	// every manyEvery-th object has manyProblems, of which schema.MaxReported are reported one by one and the others counted.
+	// Every manyEvery-th object has manyProblems; schema.MaxReported of them are reported one by one and the others counted.
 	manyEvery, manyProblems = 20, 7
 )
 
-// floodSize objects come at once.
+// floodSize returns how many objects are created.
 func floodSize() int { return sized(2_500, 10_000) }
 
-// TestFlood: ten thousand objects, or a quarter of them (see sized), are rejected at once, and the operator is killed in the middle of
-// it. Nobody else notices, no author is left without a word, and none is reported twice.
+// TestFlood: ten thousand objects, or a quarter of them (see sized), are rejected together, and the operator is killed in the
+// middle of it. Other objects are not affected, every error is reported, and none is reported twice.
 func TestFlood(t *testing.T) {
 	t.Parallel() // with tests that mostly wait
 	r := newRig(t, "", func(*rig) {})
@@ -41,7 +41,7 @@ func TestFlood(t *testing.T) {
 	}
 	quiet := r.namespace(t, "quiet")
 
-	// The first operator tells so slowly that it dies with most of it unreported.
+	// The first operator emits events so slowly that most are unreported when it dies.
 	p := r.operator(t, "", "--kube-api-qps", "-1", "--event-qps", "20")
 	created := f.create()
 	f.awaitProgress(t, "the flood to rise", func() (bool, string) { n := f.made.Load(); return n > int64(floodSize()/10), fmt.Sprint(n) })
@@ -89,7 +89,7 @@ func (f *flood) say(t *testing.T, format string, a ...any) {
 
 func (f *flood) space(i int) string { return fmt.Sprint("flood-", i%floodSpaces) }
 
-// problems of the object with that number.
+// problems returns how many problems the object with that number has.
 func (f *flood) problems(i int) int {
 	if i%manyEvery == 0 {
 		return manyProblems
@@ -132,7 +132,7 @@ func (f *flood) create() <-chan error {
 	return result
 }
 
-// settled waits until the operator has looked at so many objects and has nothing left to do or to tell.
+// settled waits until the operator has reconciled so many objects, and has no keys and no events left.
 func (f *flood) settled(t *testing.T, p *process, passes int) {
 	t.Helper()
 	f.awaitProgress(t, "all keys and events to be worked off", func() (bool, string) {
@@ -142,7 +142,7 @@ func (f *flood) settled(t *testing.T, p *process, passes int) {
 		events, _ := p.metric(t, "training_operator_events_backlog")
 		return int(adds) >= passes && keys == 0 && busy == 0 && events == 0, fmt.Sprintf("%v keys seen, %v wait, %v events wait", adds, keys, events)
 	})
-	for _, result := range []string{"refused", "late", "postponed"} {
+	for _, result := range []string{"refused", "late", "postponed", "dropped"} {
 		if n, _ := p.metric(t, "training_operator_events_total", `result="`+result+`"`); n != 0 {
 			t.Errorf("%v events were %s", n, result)
 		}
@@ -152,7 +152,7 @@ func (f *flood) settled(t *testing.T, p *process, passes int) {
 	}
 }
 
-// awaitProgress waits for as long as something goes on: how long a flood takes is a matter of the machine.
+// awaitProgress waits as long as something changes: how long a flood takes depends on the machine.
 func (f *flood) awaitProgress(t *testing.T, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
 	last, moved, reported := "", time.Now(), time.Now()
@@ -189,10 +189,10 @@ func (f *flood) count(t *testing.T) (sum int) {
 	return sum
 }
 
-// sight is what the flood has come to: resource versions of the objects and of the events, by namespace/name.
+// sight is the state of the flood: resourceVersions of the objects and of the events, by namespace/name.
 type sight struct{ objects, events map[string]string }
 
-// look reads everything once and checks it: the record of every object, and every sentence to its author, once each.
+// look reads everything once and checks it: the status of every object, and every event, once each.
 func (f *flood) look(t *testing.T) sight {
 	t.Helper()
 	s := sight{map[string]string{}, map[string]string{}}
@@ -244,7 +244,7 @@ func (f *flood) pages(t *testing.T, list func(metav1.ListOptions) (metav1.ListIn
 	}
 }
 
-// sentence is what an event says, without the text.
+// sentence returns what an event reports, without the text.
 func sentence(ns string, e *corev1.Event) string {
 	where := e.InvolvedObject.FieldPath
 	if !strings.HasPrefix(e.Message, where+": ") && !strings.HasPrefix(e.Message, "... and 2 more") {
@@ -253,7 +253,7 @@ func sentence(ns string, e *corev1.Event) string {
 	return strings.Join([]string{ns, e.InvolvedObject.Name, e.Type, e.Reason, where}, " ")
 }
 
-// checkReported: what was told is what was to be told, each sentence once.
+// checkReported: what was reported is what should be, each sentence once.
 func (f *flood) checkReported(t *testing.T, reported map[string]int) {
 	t.Helper()
 	const few = 5

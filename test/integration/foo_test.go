@@ -23,7 +23,7 @@ const (
 	fooDeploy = root + "/examples/operators/foo/deploy"
 )
 
-// foos is a control plane with the operator of examples/operators/foo, under the permissions that it ships with.
+// foos is a control plane with the operator of examples/operators/foo, with its shipped permissions.
 type foos struct {
 	*rig
 	program string
@@ -67,7 +67,7 @@ func TestFoo(t *testing.T) {
 
 func (f *foos) start(t *testing.T) *process {
 	t.Helper()
-	f.kubectl(t, nil, "-n", "test-operators", "delete", "lease", "foo-operator", "--ignore-not-found") // else it waits for the end of the one before
+	f.kubectl(t, nil, "-n", "test-operators", "delete", "lease", "foo-operator", "--ignore-not-found") // else it waits until that expires
 	return f.asShipped(t, f.program, "foo", fooDeploy+"/deployment.yaml", "foo-operator")
 }
 
@@ -98,7 +98,7 @@ func (f *foos) awaitFoo(t *testing.T, ns, name, of, says string, available int64
 	})
 }
 
-// deployments of a namespace, each as name=replicas.
+// deployments returns those of a namespace, each as name=replicas.
 func (f *foos) deployments(t *testing.T, ns string) string {
 	t.Helper()
 	list, err := f.typed.AppsV1().Deployments(ns).List(context.Background(), metav1.ListOptions{})
@@ -130,7 +130,7 @@ func (f *foos) patch(t *testing.T, ns, name, patch string) {
 	mergePatch(t, f.dynamic.Resource(fooResource()).Namespace(ns), name, patch)
 }
 
-// malformedFoos are specs that an API server with an open schema stores; path is where the first problem of each is.
+// malformedFoos returns specs that an API server with an open schema stores; path is where the first problem of each is.
 func malformedFoos() []malformed {
 	return []malformed{
 		{name: "replicas-string", path: "spec.replicas", spec: `{deploymentName: a, replicas: "3"}`},
@@ -152,7 +152,7 @@ func malformedFoos() []malformed {
 	}
 }
 
-// oddFooStatuses are what an open schema takes as a status.
+// oddFooStatuses returns statuses that an open schema accepts.
 func oddFooStatuses() []string {
 	return []string{`7`, `"text"`, `{"availableReplicas":"many"}`, `{"conditions":[1,null,{"type":"Ready"}]}`, `{"observedGeneration":"many"}`}
 }
@@ -175,7 +175,7 @@ func (f *foos) storeMalformed(t *testing.T) {
 	}
 }
 
-// fooMalformed: each has its condition and its event with the exact path, and those beside them are served.
+// fooMalformed: each has its condition and its event with the exact path, and the well-formed ones are served.
 func fooMalformed(t *testing.T, f *foos) {
 	const ns = "malformed"
 	var sound []string
@@ -192,7 +192,7 @@ func fooMalformed(t *testing.T, f *foos) {
 	}
 }
 
-// fooRenamed: the former Deployment goes when the new one exists, and not before.
+// fooRenamed: the former Deployment is deleted once the new one exists, and not before.
 func fooRenamed(t *testing.T, f *foos) {
 	ns := f.namespace(t, "renamed")
 	f.apply(t, ns, foo("one", "{deploymentName: a, replicas: 2}"))
@@ -217,7 +217,7 @@ func fooRenamed(t *testing.T, f *foos) {
 	f.awaitDeployments(t, ns, "")
 }
 
-// fooScaled: replicas are the Foo's to say, and other fields are not.
+// fooScaled: the Foo decides the replicas, and no other field.
 func fooScaled(t *testing.T, f *foos) {
 	ns := f.namespace(t, "scaled")
 	f.apply(t, ns, foo("two", "{deploymentName: a}"))
@@ -245,7 +245,7 @@ func fooScaled(t *testing.T, f *foos) {
 	f.awaitFoo(t, ns, "two", "Ready", "True Available", 0)
 }
 
-// fooForeign: a Deployment of somebody else is left and reported, and the former one stays.
+// fooForeign: a foreign Deployment is left alone and reported, and the former one stays.
 func fooForeign(t *testing.T, f *foos) {
 	ns := f.namespace(t, "foreign")
 	f.kubectl(t, nil, "-n", ns, "create", "deployment", "taken", "--image=mine:1")
@@ -286,7 +286,7 @@ func fooStatusEdited(t *testing.T, f *foos) {
 	f.awaitDeployments(t, ns, "a=1")
 }
 
-// fooKilled: the operator is killed when the second Deployment was created, before the first one goes.
+// fooKilled: the operator is killed after the second Deployment was created and before the first one is deleted.
 func fooKilled(t *testing.T, f *foos) {
 	ns := f.namespace(t, "killed")
 	p := f.start(t)
@@ -309,7 +309,7 @@ func fooKilled(t *testing.T, f *foos) {
 	p.stop(t)
 }
 
-// fooCRDRecreated: the CRD goes with all objects, and comes again, to the same process and to one that starts before it.
+// fooCRDRecreated: the CRD is deleted with all objects and recreated, for a running process and for one that starts before it.
 func fooCRDRecreated(t *testing.T, f *foos) {
 	ns := f.namespace(t, "again")
 	p := f.start(t)

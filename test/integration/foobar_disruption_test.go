@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// foobarIdle: an operator with nothing to do requests nothing but its lease, and every 30 s, for each of its three
-// resources, whether the API server still serves it.
+// foobarIdle: an idle operator sends requests only for its lease, and every 30 s, for each of its three resources, whether the
+// API server still serves it.
 func foobarIdle(t *testing.T, f *foobars, p *process) {
 	await(t, "all keys and events to be worked off", func() (bool, string) {
 		keys, _ := p.metric(t, "workqueue_depth")
@@ -43,8 +43,8 @@ func foobarIdle(t *testing.T, f *foobars, p *process) {
 	}
 }
 
-// foobarKilled: the operator is killed when a ConfigMap was created, before the former one is deleted, and when
-// everything was asked to go. It serves one namespace, and sees what its FooBars have in another all the same.
+// foobarKilled: the operator is killed after a ConfigMap was created and before the former one is deleted, and after everything
+// was marked for deletion. It serves one namespace, and nevertheless observes the dependents of its FooBars in another.
 func foobarKilled(t *testing.T, f *foobars) {
 	ns, other := f.namespace(t, "killed"), f.namespace(t, "killed-there")
 	p := f.start(t, "--namespace", ns)
@@ -66,10 +66,10 @@ func foobarKilled(t *testing.T, f *foobars) {
 		p.kill(t)
 		changes.Stop()
 		f.patch(t, ns, "eleven", fmt.Sprintf(`{"spec":{"target":"b-%d"}}`, i))
-		if i == 2 { // and with nothing on record
+		if i == 2 { // and with an empty status
 			f.kubectl(t, nil, "-n", ns, "patch", "foobar", "ten", "--subresource=status", "--type=merge", "-p", `{"status":null}`)
 		}
-		f.kubectl(t, nil, "-n", "test-operators", "delete", "lease", "foobar-operator") // else the next one waits for its end
+		f.kubectl(t, nil, "-n", "test-operators", "delete", "lease", "foobar-operator") // else the next one waits until it expires
 		p = f.start(t, "--namespace", ns)
 		f.awaitReady(t, ns, "ten", fmt.Sprintf("%s/a-%d", other, i))
 		f.awaitMaps(t, fmt.Sprintf("%s/a-%d=ten %s/b-%d=eleven", other, i, ns, i), ns, other)
@@ -86,8 +86,8 @@ func foobarKilled(t *testing.T, f *foobars) {
 	p.stop(t)
 }
 
-// foobarRecreated: each FooBar of a name gets a ConfigMap of its own, and takes it with it. In its own namespace garbage collection sees
-// to that, some time; in another one it has gone before the FooBar.
+// foobarRecreated: each FooBar of a name gets its own ConfigMap, which is deleted with it. In the FooBar's namespace garbage
+// collection does that, at some time; in another namespace the ConfigMap is deleted before the FooBar.
 func foobarRecreated(t *testing.T, f *foobars) {
 	ns, other := f.namespace(t, "recreated"), f.namespace(t, "recreated-there")
 	for _, place := range []string{ns, other} {
@@ -117,7 +117,7 @@ func foobarRecreated(t *testing.T, f *foobars) {
 	f.awaitMaps(t, "", ns, other)
 }
 
-// foobarCRDRecreated: the CRD goes with all objects, those with a finalizer among them, and comes again, to the same process and to
+// foobarCRDRecreated: the CRD is deleted with all objects, some with a finalizer, and recreated, for a running process and for
 // one that starts before it.
 func foobarCRDRecreated(t *testing.T, f *foobars) {
 	ns, other := f.namespace(t, "again"), f.namespace(t, "again-there")

@@ -9,16 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// foobarSpoiledHalfWay: the target is changed from a to b, the operator is killed between two writes of that, and the spec is malformed when
-// the next one starts. Of the two ConfigMaps the one on record stays and the other one goes, while it is malformed; all goes on when it
-// is repaired.
+// foobarSpoiledHalfWay: the target is changed from a to b, the operator is killed between two writes of that change, and the spec
+// is malformed when the next one starts. While it is malformed, the ConfigMap in the status stays and the other one is deleted.
+// After the repair everything continues.
 func foobarSpoiledHalfWay(t *testing.T, f *foobars) {
 	f.redefine(t, root+"/test/fixtures/foobars-open.yaml")
 	defer f.redefine(t, foobarDeploy+"/crd")
 	ns, other := f.namespace(t, "halfway"), f.namespace(t, "halfway-there")
 	for _, c := range []struct {
 		name, place string
-		// write that is refused until the operator is killed: what it matches, what must hold of it, and an attempt at it.
+		// write that is rejected until the operator is killed: what it matches, what must hold of it, and an attempt at it.
 		match, holds string
 		attempt      []string
 		kept         string
@@ -41,7 +41,7 @@ func foobarSpoiledHalfWay(t *testing.T, f *foobars) {
 				return found == both && record == c.place+"/"+c.kept, found + ", on record " + record
 			})
 			p.kill(t)
-			await(t, "the malformed spec to be stored", func() (bool, string) { // a CRD that has changed is looked at a moment later
+			await(t, "the malformed spec to be stored", func() (bool, string) { // a changed CRD takes effect a moment later
 				_, err := f.all(ns).Patch(t.Context(), c.name, types.MergePatchType, []byte(`{"spec":{"target":7}}`), metav1.PatchOptions{})
 				return err == nil, fmt.Sprint(err)
 			})
@@ -66,14 +66,15 @@ func foobarSpoiledHalfWay(t *testing.T, f *foobars) {
 	}
 }
 
-// restart starts a process for one namespace that need not wait for the lease of one that was killed.
+// restart starts a process for one namespace, which does not wait for the lease of a killed one.
 func (f *foobars) restart(t *testing.T, ns string) *process {
 	t.Helper()
 	f.kubectl(t, nil, "-n", "test-operators", "delete", "lease", "foobar-operator", "--ignore-not-found")
 	return f.start(t, "--namespace", ns)
 }
 
-// deny writes in a namespace of which an expression does not hold, until it is lifted. The attempt is a command line that makes one.
+// deny rejects writes in a namespace for which an expression is false, until it is lifted. The attempt is a command line that
+// makes such a write.
 func (f *foobars) deny(t *testing.T, ns, match, holds string, attempt []string) (lift func()) {
 	t.Helper()
 	const name = "half-way"

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// malformedFooBars are specs that an API server with an open schema stores; path is where the first problem of each is.
+// malformedFooBars returns specs that an API server with an open schema stores; path is where the first problem of each is.
 func malformedFooBars() []malformed {
 	long := strings.Repeat("a", 300)
 	return []malformed{
@@ -45,13 +45,13 @@ func malformedFooBars() []malformed {
 	}
 }
 
-// oddStatuses are what an open schema takes as a status.
+// oddStatuses returns statuses that an open schema accepts.
 func oddStatuses() []string {
 	return []string{`7`, `"text"`, `[1]`, `{"target": 4}`, `{"conditions": "none"}`, `{"conditions": [1, null, {"type": "Ready"}]}`, `{"observedGeneration": "many"}`,
 		`{"conditions": [{"type": "Odd", "status": "Perhaps", "reason": "", "message": 3}]}`}
 }
 
-// storeMalformed stores all, and some that are well-formed beside them, each with a status of an odd shape.
+// storeMalformed stores all, and some well-formed ones beside them, each with a malformed status.
 func (f *foobars) storeMalformed(t *testing.T) {
 	t.Helper()
 	var all []string
@@ -80,7 +80,7 @@ func (f *foobars) patchStatus(t *testing.T, name, step string) {
 	}
 }
 
-// foobarMalformed: each has its condition and its event with the exact path, and those beside them are served.
+// foobarMalformed: each has its condition and its event with the exact path, and the well-formed ones are served.
 func foobarMalformed(t *testing.T, f *foobars) {
 	const ns = "malformed"
 	var sound []string
@@ -103,8 +103,8 @@ func foobarMalformed(t *testing.T, f *foobars) {
 	}
 }
 
-// foobarStatusOfAnotherType: with an open schema, a status that somebody gives a value of another type is written again, also
-// if what else it says is right.
+// foobarStatusOfAnotherType: with an open schema, a status field to which another client gives a value of another type is
+// rewritten, also if the rest of the status is right.
 func foobarStatusOfAnotherType(t *testing.T, f *foobars) {
 	f.redefine(t, root+"/test/fixtures/foobars-open.yaml")
 	defer f.redefine(t, foobarDeploy+"/crd")
@@ -113,7 +113,7 @@ func foobarStatusOfAnotherType(t *testing.T, f *foobars) {
 	for _, status := range oddStatuses() {
 		steps = append(steps, `{"op": "add", "path": "/status", "value": `+status+`}`)
 	}
-	await(t, "the open schema to hold", func() (bool, string) { // a CRD that has changed is looked at a moment later
+	await(t, "the open schema to hold", func() (bool, string) { // a changed CRD takes effect a moment later
 		_, err := f.all("malformed").Patch(t.Context(), "sound-0", types.JSONPatchType, []byte("["+steps[0]+"]"), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, "status")
 		return err == nil, fmt.Sprint(err)
 	})

@@ -27,13 +27,13 @@ const (
 	foobarLabel  = "test.example.com/operator=foobar"
 )
 
-// foobars is a control plane with the operator of examples/operators/foobar, under the permissions that it ships with.
+// foobars is a control plane with the operator of examples/operators/foobar, with its shipped permissions.
 type foobars struct {
 	*rig
 	program string
 }
 
-// TestFooBar runs an operator that is written on the engine alone.
+// TestFooBar runs an operator that uses only the engine.
 func TestFooBar(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := &foobars{program: build(t, "./examples/operators/foobar/cmd", raceDetector()...)}
@@ -102,7 +102,7 @@ func foobar(kind, name, spec string) string {
 	return "apiVersion: test.example.com/v1alpha1\nkind: " + kind + "\nmetadata: {name: " + name + "}" + spec + "\n"
 }
 
-// read a FooBar, or a ClusterFooBar if the namespace is empty; nil if there is none.
+// read returns a FooBar, or a ClusterFooBar if the namespace is empty; nil if it does not exist.
 func (f *foobars) read(t *testing.T, ns, name string) *unstructured.Unstructured {
 	t.Helper()
 	all := f.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "clusterfoobars"})
@@ -120,7 +120,7 @@ func (f *foobars) read(t *testing.T, ns, name string) *unstructured.Unstructured
 	return u
 }
 
-// condition is "True Exists" and the like, with the message.
+// condition returns a condition such as "True Exists", with the message.
 func condition(u *unstructured.Unstructured, of string) (says, message string) {
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, raw := range conditions {
@@ -131,14 +131,14 @@ func condition(u *unstructured.Unstructured, of string) (says, message string) {
 	return "none", ""
 }
 
-// target is namespace/name of the ConfigMap on record.
+// target returns namespace/name of the ConfigMap in the status.
 func target(u *unstructured.Unstructured) string {
 	ns, _, _ := unstructured.NestedString(u.Object, "status", "targetNamespace")
 	name, _, _ := unstructured.NestedString(u.Object, "status", "target")
 	return ns + "/" + name
 }
 
-// awaitReady waits until a FooBar is ready with that ConfigMap on record, and reports this generation.
+// awaitReady waits until a FooBar is ready with that ConfigMap in its status, and reports this generation.
 func (f *foobars) awaitReady(t *testing.T, ns, name, want string) {
 	t.Helper()
 	await(t, ns+"/"+name+" to be ready", func() (bool, string) {
@@ -152,7 +152,7 @@ func (f *foobars) awaitReady(t *testing.T, ns, name, want string) {
 	})
 }
 
-// maps are the ConfigMaps of the operator in some namespaces, with the FooBar that each names.
+// maps returns the ConfigMaps of the operator in some namespaces, with the FooBar that each names.
 func (f *foobars) maps(t *testing.T, namespaces ...string) string {
 	t.Helper()
 	var found []string
@@ -186,7 +186,7 @@ func (f *foobars) patch(t *testing.T, ns, name, patch string) {
 	mergePatch(t, f.all(ns), name, patch)
 }
 
-// foobarTargetChanged: the former ConfigMap goes when the new one exists, and not before.
+// foobarTargetChanged: the former ConfigMap is deleted once the new one exists, and not before.
 func foobarTargetChanged(t *testing.T, f *foobars) {
 	ns := f.namespace(t, "changed")
 	changes, err := f.typed.CoreV1().ConfigMaps(ns).Watch(context.Background(), metav1.ListOptions{LabelSelector: foobarLabel})
@@ -233,7 +233,7 @@ func foobarTargetChanged(t *testing.T, f *foobars) {
 	}
 }
 
-// nameOf the object of an event.
+// nameOf returns the name of the object of an event.
 func nameOf(e watch.Event) (string, error) {
 	object, ok := e.Object.(metav1.Object)
 	if !ok {
@@ -242,7 +242,7 @@ func nameOf(e watch.Event) (string, error) {
 	return object.GetName(), nil
 }
 
-// foobarElsewhere: a ConfigMap that no owner reference reaches is guarded by a finalizer.
+// foobarElsewhere: a finalizer guards a ConfigMap that no owner reference reaches.
 func foobarElsewhere(t *testing.T, f *foobars) {
 	ns, other := f.namespace(t, "here"), f.namespace(t, "there")
 	f.apply(t, ns, foobar("FooBar", "two", "{target: a, targetNamespace: there}"))
@@ -289,7 +289,7 @@ func foobarStatusEdited(t *testing.T, f *foobars) {
 	f.awaitMaps(t, ns+"/a=three", ns)
 }
 
-// foobarForeign: a ConfigMap of somebody else is left and reported.
+// foobarForeign: a foreign ConfigMap is left alone and reported.
 func foobarForeign(t *testing.T, f *foobars) {
 	ns := f.namespace(t, "foreign")
 	f.kubectl(t, nil, "-n", ns, "create", "configmap", "taken", "--from-literal=whose=mine")
@@ -301,7 +301,7 @@ func foobarForeign(t *testing.T, f *foobars) {
 	if ready, _ := condition(u, "Ready"); ready != "False Creating" || target(u) != ns+"/free" {
 		t.Errorf("Ready is %s, on record %s", ready, target(u))
 	}
-	f.awaitMaps(t, ns+"/free=four", ns) // the former one stays until there is a new one
+	f.awaitMaps(t, ns+"/free=four", ns) // the former one stays until a new one exists
 	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "four")
 	f.awaitMaps(t, "", ns)
 	if out := f.kubectl(t, nil, "-n", ns, "get", "configmap", "taken", "-o", "jsonpath={.data.whose}"); out != "mine" {
@@ -309,7 +309,7 @@ func foobarForeign(t *testing.T, f *foobars) {
 	}
 }
 
-// foobarForeignElsewhere: the same in another namespace, where a finalizer waits for what is the FooBar's own, and for nothing else.
+// foobarForeignElsewhere: the same in another namespace, where a finalizer waits only for the FooBar's own ConfigMap.
 func foobarForeignElsewhere(t *testing.T, f *foobars) {
 	ns, other := f.namespace(t, "foreign-here"), f.namespace(t, "foreign-there")
 	f.kubectl(t, nil, "-n", other, "create", "configmap", "taken", "--from-literal=whose=mine")
@@ -321,7 +321,7 @@ func foobarForeignElsewhere(t *testing.T, f *foobars) {
 	f.awaitMaps(t, "foreign-there/free=thirteen", ns, other)
 	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "thirteen", "--timeout=60s")
 	f.awaitMaps(t, "", ns, other)
-	f.awaitEvent(t, ns, "thirteen", "ConfigMapLeft", "", "ConfigMap foreign-there/taken is somebody else's and stays")
+	f.awaitEvent(t, ns, "thirteen", "ConfigMapLeft", "", "ConfigMap foreign-there/taken has another owner and stays")
 	if after := f.object(t, other, "configmap", "taken"); after != before {
 		t.Errorf("the foreign ConfigMap was %s and is %s", before, after)
 	}
@@ -340,7 +340,7 @@ func foobarConfigMapEdited(t *testing.T, f *foobars) {
 	f.awaitReady(t, ns, "five", ns+"/a")
 }
 
-// foobarRefused: the CRD keeps malformed specs out, and what there is stays.
+// foobarRefused: the CRD rejects malformed specs, and existing objects stay.
 func foobarRefused(t *testing.T, f *foobars) {
 	ns := f.namespace(t, "turned")
 	f.apply(t, ns, foobar("FooBar", "six", "{target: a}"))
@@ -365,7 +365,7 @@ func foobarClusterScoped(t *testing.T, f *foobars) {
 	f.awaitMaps(t, "", ns, other)
 }
 
-// foobarNamespaceLater: that the namespace of the ConfigMap is not there is reported, and repaired when it comes.
+// foobarNamespaceLater: a missing namespace of the ConfigMap is reported, and the ConfigMap is created once the namespace exists.
 func foobarNamespaceLater(t *testing.T, f *foobars) {
 	ns := f.namespace(t, "early")
 	f.apply(t, ns, foobar("FooBar", "nine", "{target: a, targetNamespace: late}"))

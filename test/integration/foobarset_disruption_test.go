@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// awaitIdle waits until processes have nothing to do, and sees that they request nothing then but their lease, and now and then
-// whether the API server still serves their resources.
+// awaitIdle waits until processes have nothing to do. It checks that they then send requests only for their lease, and now and
+// then whether the API server still serves their resources.
 func (r *rig) awaitIdle(t *testing.T, user, prefix string, processes ...*process) {
 	t.Helper()
 	await(t, "all keys and events to be worked off", func() (bool, string) {
@@ -41,7 +41,7 @@ func (r *rig) awaitIdle(t *testing.T, user, prefix string, processes ...*process
 		}
 		return others, discoveries
 	}
-	// What was refused is asked for again, ever more rarely, and every write requeues a reconcile. After that there is nothing.
+	// Rejected requests are retried ever more rarely, and every write requeues a reconcile. After that there are no requests.
 	var others []string
 	var discoveries int
 	await(t, "no request of "+user, func() (bool, string) {
@@ -53,7 +53,7 @@ func (r *rig) awaitIdle(t *testing.T, user, prefix string, processes ...*process
 	}
 }
 
-// fooBarSetKilled: each of two processes is killed while the other one goes on, and in the middle of a change.
+// fooBarSetKilled: each of two processes is killed while the other keeps running, and in the middle of a change.
 func fooBarSetKilled(t *testing.T, f *fooBarSets) {
 	ns := f.namespace(t, "killed")
 	sets, tasks := f.start(t, "sets"), f.start(t, "tasks")
@@ -67,7 +67,7 @@ func fooBarSetKilled(t *testing.T, f *fooBarSets) {
 	tasks = f.start(t, "tasks")
 	f.awaitSet(t, ns, "web", "2 tasks, 2 active, 0 succeeded, 0 failed", "Ready", "True Running")
 
-	sets.kill(t) // tasks run to their end without it
+	sets.kill(t) // tasks run to completion without it
 	f.end(t, ns, names[0], corev1.PodSucceeded)
 	await(t, "the task to be complete", func() (bool, string) {
 		is, message := condition(f.read(t, f.tasksResource(), ns, names[0]), "Complete")
@@ -106,7 +106,7 @@ func fooBarSetKilled(t *testing.T, f *fooBarSets) {
 	tasks.stop(t)
 }
 
-// fooBarSetCRDsRecreated: each CRD goes with all its objects, and comes again. Both come to a process that starts before them.
+// fooBarSetCRDsRecreated: each CRD is deleted with all its objects and recreated. Both are created after a process has started.
 func fooBarSetCRDsRecreated(t *testing.T, f *fooBarSets) {
 	ns := f.namespace(t, "again")
 	p := f.start(t, "together")

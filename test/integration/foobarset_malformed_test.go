@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// malformedSets are specs of FooBarSets that an API server with an open schema stores; path is where the first problem is.
+// malformedSets returns specs of FooBarSets that an API server with an open schema stores; path is where the first problem is.
 func malformedSets() []malformed {
 	return []malformed{
 		{name: "count-string", path: "spec.count", spec: `{count: "2", template: {image: a}}`},
@@ -31,7 +31,7 @@ func malformedSets() []malformed {
 	}
 }
 
-// malformedTasks are the same of FooBarTasks, by hand.
+// malformedTasks returns the same for FooBarTasks, created by hand.
 func malformedTasks() []malformed {
 	return []malformed{
 		{name: "image-absent", path: "spec.image", spec: `{command: [a]}`},
@@ -43,7 +43,7 @@ func malformedTasks() []malformed {
 	}
 }
 
-// storeMalformed stores all, and some that are well-formed beside them, many with a status of an odd shape.
+// storeMalformed stores all, and some well-formed ones beside them, many with a malformed status.
 func (f *fooBarSets) storeMalformed(t *testing.T, ns string) {
 	t.Helper()
 	f.namespace(t, ns)
@@ -59,14 +59,14 @@ func (f *fooBarSets) storeMalformed(t *testing.T, ns string) {
 		all = append(all, fooBarSet(fmt.Sprintf("sound-%d", i), `{template: {image: "a:1"}}`))
 	}
 	f.kubectl(t, []byte(strings.Join(all, "---\n")), "-n", ns, "create", "-f", "-")
-	for i, status := range odd { // what is created has no status
+	for i, status := range odd { // a creation drops the status
 		for _, name := range []string{malformedSets()[i].name, fmt.Sprintf("sound-%d", i)} {
 			f.kubectl(t, nil, "-n", ns, "patch", "foobarset", name, "--subresource=status", "--type=merge", "-p", `{"status":`+status+`}`)
 		}
 	}
 }
 
-// fooBarSetMalformed: each has its condition and its event with the exact path, nothing is made for it, and those beside it are
+// fooBarSetMalformed: each has its condition and its event with the exact path, and no dependents; the well-formed ones are
 // served.
 func fooBarSetMalformed(t *testing.T, f *fooBarSets) {
 	ns := "malformed-" + f.form

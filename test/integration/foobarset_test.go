@@ -22,13 +22,13 @@ import (
 
 const fooBarSetDeploy = root + "/examples/operators/foobarset/deploy"
 
-// fooBarSetUsers are the service accounts of the operator of examples/operators/foobarset: of one process, and of each of two.
+// fooBarSetUsers returns the service accounts of the operator of examples/operators/foobarset: of one process, and of each of two.
 func fooBarSetUsers() map[string]string {
 	const account = "system:serviceaccount:test-operators:foobarset-operator"
 	return map[string]string{"together": account, "sets": account + "-sets", "tasks": account + "-tasks"}
 }
 
-// fooBarSets is a control plane with that operator, under the permissions that it ships with.
+// fooBarSets is a control plane with that operator, with its shipped permissions.
 type fooBarSets struct {
 	*rig
 	program string
@@ -42,7 +42,7 @@ func TestFooBarSet(t *testing.T) {
 	f.rig = bareRig(t, cluster.Options{Nodes: 1, Strict: true, Users: fooBarSetUsers(),
 		CRDs: []string{filepath.Join(root, "test/fixtures/foobarsets-open.yaml"), filepath.Join(root, "test/fixtures/foobartasks-open.yaml")}})
 	f.kubectl(t, nil, "apply", "-f", fooBarSetDeploy+"/base/namespace.yaml", "-f", fooBarSetDeploy+"/base/roles.yaml", "-f", fooBarSetDeploy+"/together/rbac.yaml", "-f", fooBarSetDeploy+"/apart/rbac.yaml")
-	// With a scale subresource an API server looks at spec.count, whatever the schema says. One that was added later did not.
+	// With a scale subresource an API server reads spec.count, whatever the schema says. One that was added later did not.
 	f.patchDefinition(t, "foobarsets.test.example.com", `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
 	f.awaitWithoutScale(t)
 	f.storeMalformed(t, "malformed-together")
@@ -52,17 +52,17 @@ func TestFooBarSet(t *testing.T) {
 	t.Run("apart", func(t *testing.T) { f.inForm("apart").suite(t, f.start(t, "sets"), f.start(t, "tasks")) })
 	f.inForm("apart").bothBegun(t)
 	t.Run("each killed", func(t *testing.T) { fooBarSetKilled(t, f) })
-	f.nothingIsForbidden(t, "/namespaces/quota-") // a quota says so, too
+	f.nothingIsForbidden(t, "/namespaces/quota-") // an exceeded quota is Forbidden, too
 	f.inForm("together").bothBegun(t)
 	t.Run("CRDs recreated", func(t *testing.T) { fooBarSetCRDsRecreated(t, f) })
-	f.nothingIsForbidden(t, "/namespaces/quota-", "/foobartasks") // a CRD that is being deleted says so of creations
+	f.nothingIsForbidden(t, "/namespaces/quota-", "/foobartasks") // creations of a CRD that is being deleted are Forbidden
 	t.Run("each right is used", func(t *testing.T) {
 		guards := append(f.inForm("together").guards(), f.inForm("apart").guards()...)
 		eachRightIsUsed(t, f.rig, guards, fooBarSetDeploy+"/base/roles.yaml", fooBarSetDeploy+"/together/rbac.yaml", fooBarSetDeploy+"/apart/rbac.yaml")
 	})
 }
 
-// nothingIsForbidden to any of the processes, but to requests with one of these parts.
+// nothingIsForbidden: no request of the processes is Forbidden, except those with one of these parts.
 func (f *fooBarSets) nothingIsForbidden(t *testing.T, but ...string) {
 	t.Helper()
 	for name, user := range fooBarSetUsers() {
@@ -93,7 +93,7 @@ func (f *fooBarSets) guards() []guard {
 	}
 }
 
-// bothBegun makes a set and a task for the next processes of this form.
+// bothBegun creates a set and a task for the next processes of this form.
 func (f *fooBarSets) bothBegun(t *testing.T) {
 	t.Helper()
 	ns := f.namespace(t, "begun-"+f.form)
@@ -103,7 +103,7 @@ func (f *fooBarSets) bothBegun(t *testing.T) {
 
 func (f *fooBarSets) inForm(form string) *fooBarSets { return &fooBarSets{f.rig, f.program, form} }
 
-// awaitWithoutScale waits until the API server takes any count.
+// awaitWithoutScale waits until the API server accepts any count.
 func (f *fooBarSets) awaitWithoutScale(t *testing.T) {
 	t.Helper()
 	await(t, "the scale subresource to be gone", func() (bool, string) {
@@ -113,7 +113,7 @@ func (f *fooBarSets) awaitWithoutScale(t *testing.T) {
 	f.kubectl(t, nil, "-n", "default", "delete", "foobarset", "trial")
 }
 
-// suite runs the scenarios with processes that are ready, sees that they are idle then, and stops them.
+// suite runs the scenarios with processes that are ready, checks that they are idle then, and stops them.
 func (f *fooBarSets) suite(t *testing.T, processes ...*process) {
 	t.Run("scenarios", func(t *testing.T) {
 		sideBySide(t, f, map[string]func(*testing.T, *fooBarSets){
@@ -148,7 +148,7 @@ func (f *fooBarSets) suite(t *testing.T, processes ...*process) {
 	}
 }
 
-// start the process of a user: both levels, or one of the two. Its lease is one that it does not have to wait for.
+// start starts the process of a user: both levels, or one of the two. It does not have to wait for its lease.
 func (f *fooBarSets) start(t *testing.T, user string) *process {
 	t.Helper()
 	file, name := "/together/deployment.yaml", "foobarset-operator"
@@ -182,13 +182,13 @@ func (f *fooBarSets) tasksResource() runtimeschema.GroupVersionResource {
 	return runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobartasks"}
 }
 
-// awaitEvent of an operator that is no training operator.
+// awaitEvent waits for an event of an operator other than the training operator.
 func (f *fooBarSets) awaitEvent(t *testing.T, ns, name, reason, path, says string) {
 	t.Helper()
 	(&foobars{rig: f.rig}).awaitEvent(t, ns, name, reason, path, says)
 }
 
-// read an object, or nil if there is none.
+// read returns an object, or nil if it does not exist.
 func (f *rig) read(t *testing.T, of runtimeschema.GroupVersionResource, ns, name string) *unstructured.Unstructured {
 	t.Helper()
 	u, err := f.dynamic.Resource(of).Namespace(ns).Get(context.Background(), name, metav1.GetOptions{})
@@ -201,7 +201,7 @@ func (f *rig) read(t *testing.T, of runtimeschema.GroupVersionResource, ns, name
 	return u
 }
 
-// tasks of a set that are not being deleted, in the order of their names.
+// tasks returns those of a set that are not being deleted, in the order of their names.
 func (f *fooBarSets) tasks(t *testing.T, ns, set string) (found []unstructured.Unstructured) {
 	t.Helper()
 	list, err := f.dynamic.Resource(f.tasksResource()).Namespace(ns).List(context.Background(), metav1.ListOptions{})
@@ -217,7 +217,7 @@ func (f *fooBarSets) tasks(t *testing.T, ns, set string) (found []unstructured.U
 	return found
 }
 
-// counts of a set's status.
+// counts returns the counts of a set's status.
 func counts(u *unstructured.Unstructured) string {
 	number := func(field string) int64 {
 		n, _, _ := unstructured.NestedInt64(u.Object, "status", field)
@@ -258,7 +258,7 @@ func (f *fooBarSets) awaitTasks(t *testing.T, ns, set, image string, count int) 
 	return names
 }
 
-// end a pod of a task, as soon as one runs, as a kubelet does.
+// end ends a pod of a task, as soon as one runs, as a kubelet does.
 func (f *fooBarSets) end(t *testing.T, ns, task string, phase corev1.PodPhase) {
 	t.Helper()
 	await(t, "a pod of "+task+" to end", func() (bool, string) {
@@ -277,7 +277,7 @@ func (f *fooBarSets) end(t *testing.T, ns, task string, phase corev1.PodPhase) {
 	})
 }
 
-// fooBarSetComplete: the tasks run side by side, and the set counts them to the end.
+// fooBarSetComplete: the tasks run in parallel, and the set counts them to the end.
 func fooBarSetComplete(t *testing.T, f *fooBarSets) {
 	ns := f.namespace(t, "complete-"+f.form)
 	f.apply(t, ns, fooBarSet("web", `{count: 2, template: {image: "a:1", command: [run, "7"]}}`))
@@ -295,7 +295,7 @@ func fooBarSetComplete(t *testing.T, f *fooBarSets) {
 	f.awaitSet(t, ns, "web", "2 tasks, 1 active, 1 succeeded, 0 failed", "Complete", "False Running")
 	f.end(t, ns, names[1], corev1.PodSucceeded)
 	f.awaitSet(t, ns, "web", "2 tasks, 0 active, 2 succeeded, 0 failed", "Complete", "True Complete")
-	// A Job that has ended is not run again, whatever is taken away.
+	// A Job that has ended does not run again, whatever is deleted.
 	f.kubectl(t, nil, "-n", ns, "delete", "job", names[0])
 	f.kubectl(t, nil, "-n", ns, "patch", "fbs", "web", "--subresource=status", "--type=merge", "-p", `{"status":null}`)
 	f.awaitSet(t, ns, "web", "2 tasks, 0 active, 2 succeeded, 0 failed", "Complete", "True Complete")
@@ -304,7 +304,7 @@ func fooBarSetComplete(t *testing.T, f *fooBarSets) {
 	}
 }
 
-// fooBarSetFailed: a failure is told by the set, and who deletes the task gets another run.
+// fooBarSetFailed: the set reports a failure, and deleting the task starts another run.
 func fooBarSetFailed(t *testing.T, f *fooBarSets) {
 	ns := f.namespace(t, "failed-"+f.form)
 	f.apply(t, ns, fooBarSet("web", `{count: 2, template: {image: "a:1", backoffLimit: 0}}`))
@@ -322,7 +322,8 @@ func fooBarSetFailed(t *testing.T, f *fooBarSets) {
 	f.awaitSet(t, ns, "web", "2 tasks, 0 active, 2 succeeded, 0 failed", "Complete", "True Complete")
 }
 
-// fooBarSetChanged: other tasks come before the former ones go; the highest numbers go first; what somebody edits is made again.
+// fooBarSetChanged: new tasks are created before the former ones are deleted; the highest numbers are deleted first; what others
+// edit is restored.
 func fooBarSetChanged(t *testing.T, f *fooBarSets) {
 	ns := f.namespace(t, "changed-"+f.form)
 	f.apply(t, ns, fooBarSet("web", `{count: 2, template: {image: "a:1"}}`))
@@ -363,7 +364,7 @@ func fooBarSetChanged(t *testing.T, f *fooBarSets) {
 	f.awaitSet(t, ns, "web", "0 tasks, 0 active, 0 succeeded, 0 failed", "Complete", "True Complete")
 }
 
-// fooBarSetForeign: a task of the wanted name that is somebody else's is never touched, and told.
+// fooBarSetForeign: a foreign task with the required name is never touched, and is reported.
 func fooBarSetForeign(t *testing.T, f *fooBarSets) {
 	ns := f.namespace(t, "foreign-"+f.form)
 	f.apply(t, ns, fooBarSet("web", `{count: 2, template: {image: "a:1"}}`))
@@ -378,13 +379,13 @@ func fooBarSetForeign(t *testing.T, f *fooBarSets) {
 	}
 }
 
-// labelOfJob is the one by which the operator finds it; "" if there is no Job.
+// labelOfJob returns the label by which the operator finds the Job; "" if there is no Job.
 func (f *fooBarSets) labelOfJob(t *testing.T, ns, name string) string {
 	t.Helper()
 	return f.kubectl(t, nil, "-n", ns, "get", "job", name, "--ignore-not-found", "-o", `jsonpath={.metadata.labels.test\.example\.com/operator}`)
 }
 
-// fooBarTaskByHand: one without a set is run. A Job of its name that is somebody else's is left alone, and its own Job keeps the label.
+// fooBarTaskByHand: a task without a set runs. A foreign Job of its name is left alone, and its own Job keeps the label.
 func fooBarTaskByHand(t *testing.T, f *fooBarSets) {
 	ns := f.namespace(t, "by-hand-"+f.form)
 	f.apply(t, ns, fooBarTask("mine", `{image: "a:1"}`))
@@ -406,7 +407,7 @@ func fooBarTaskByHand(t *testing.T, f *fooBarSets) {
 	}
 }
 
-// fooBarSetRecreated: one of the name of a deleted one gets tasks and Jobs of its own, whichever way the first one was deleted.
+// fooBarSetRecreated: a set with the name of a deleted one gets its own tasks and Jobs, however the first one was deleted.
 func fooBarSetRecreated(t *testing.T, f *fooBarSets) {
 	ns := f.namespace(t, "recreated-"+f.form)
 	seen := map[types.UID]bool{}
@@ -435,7 +436,7 @@ func fooBarSetRecreated(t *testing.T, f *fooBarSets) {
 	})
 }
 
-// left is what there is in a namespace, and what it waits for.
+// left returns what exists in a namespace, and what it waits for.
 func (f *fooBarSets) left(t *testing.T, ns string) string {
 	t.Helper()
 	out := f.kubectl(t, nil, "-n", ns, "get", "fbs,fbt,jobs,pods", "--no-headers", "-o",
@@ -446,7 +447,7 @@ func (f *fooBarSets) left(t *testing.T, ns string) string {
 	return out
 }
 
-// fooBarSetLongName: names are cut, and differ all the same.
+// fooBarSetLongName: names are cut, and nevertheless differ.
 func fooBarSetLongName(t *testing.T, f *fooBarSets) {
 	ns := f.namespace(t, "long-"+f.form)
 	long := strings.Repeat("n", 200)
@@ -458,7 +459,7 @@ func fooBarSetLongName(t *testing.T, f *fooBarSets) {
 	}
 }
 
-// fooBarSetQuota: what the lower level is refused is told by the upper one, and goes on when there is room.
+// fooBarSetQuota: the upper level reports what the lower level is refused, and continues when there is room.
 func fooBarSetQuota(t *testing.T, f *fooBarSets) {
 	ns := f.namespace(t, "quota-"+f.form)
 	f.kubectl(t, nil, "-n", ns, "create", "quota", "few", "--hard=count/jobs.batch=1")

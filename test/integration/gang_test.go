@@ -45,7 +45,7 @@ func (r *rig) client(of schema.Resource, ns string) dynamic.ResourceInterface {
 	return r.dynamic.Resource(runtimeschema.GroupVersionResource{Group: of.Group, Version: of.Version, Resource: of.Plural}).Namespace(ns)
 }
 
-// awaitDependent waits for the object of a job, or for its end.
+// awaitDependent waits until the object of a job exists, or no longer exists.
 func (r *rig) awaitDependent(t *testing.T, of schema.Resource, ns, name string, want bool) *unstructured.Unstructured {
 	t.Helper()
 	var found *unstructured.Unstructured
@@ -60,7 +60,7 @@ func (r *rig) awaitDependent(t *testing.T, of schema.Resource, ns, name string, 
 	return found
 }
 
-// phase is what Volcano writes.
+// phase writes the phase, as Volcano does.
 func (r *rig) phase(t *testing.T, ns, name, phase string) {
 	t.Helper()
 	patch := fmt.Sprintf(`{"status":{"phase":%q}}`, phase)
@@ -85,7 +85,7 @@ func (r *rig) awaitReason(t *testing.T, ns, job, reason string) {
 	})
 }
 
-// runnable has a template that names the scheduler that is there: nothing in this cluster places pods for Volcano.
+// runnable has a template that names the existing scheduler: no Volcano scheduler places pods in this cluster.
 func runnable(rtype, policy string) string {
 	spec := strings.Replace(worker("", rtype), "          containers:", "          schedulerName: default-scheduler\n          containers:", 1)
 	return spec + policy
@@ -132,7 +132,7 @@ func gangWithoutCRD(t *testing.T, r *rig) {
 	if n, _ := p.metric(t, `training_operator_kind_served{kind="PodGroup"}`); n != 0 {
 		t.Errorf("the metric says that PodGroups are served: %v", n)
 	}
-	// What is wrong with a job is reported all the same.
+	// Errors in a job are reported nevertheless.
 	r.apply(t, ns, manifest("wrong", "\n  tfReplicaSpecs: {}\n"))
 	r.awaitState(t, ns, "wrong", training.Failed)
 	began := time.Now()
@@ -218,7 +218,7 @@ func gangChanged(t *testing.T, r *rig) {
 	r.awaitDependent(t, training.PodGroups(), ns, "job", true)
 	r.phase(t, ns, "job", "Inqueue")
 	r.awaitPods(t, ns, "job", 2)
-	// Somebody may move it to another queue and add to it.
+	// A user may move it to another queue and add to it.
 	r.kubectl(t, nil, "-n", ns, "patch", "podgroups.scheduling.volcano.sh", "job", "--type=merge", "-p", `{"spec":{"queue":"other","minTaskMember":{"worker":2}}}`)
 	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p",
 		`{"spec":{"runPolicy":{"schedulingPolicy":{"minAvailable":1}},"tfReplicaSpecs":{"Worker":{"replicas":3}}}}`)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -22,7 +23,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestInstall does what deploy/README.md tells to do, in a cluster in which nothing of ours is.
+// TestInstall follows deploy/README.md, in a cluster without anything of ours.
 func TestInstall(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{})
@@ -59,6 +60,7 @@ func TestInstall(t *testing.T) {
 	t.Run("permissions", func(t *testing.T) { permissions(t, r) })
 	t.Run("examples", func(t *testing.T) { examplesAccepted(t, r) })
 	t.Run("wrong examples", func(t *testing.T) { examplesRejected(t, r) })
+	t.Run("strategy", func(t *testing.T) { strategyIsSwitched(t, r) })
 	t.Run("names", func(t *testing.T) {
 		r.apply(t, "default", manifest("named", worker("", "")))
 		for _, name := range []string{"tfj", "tfjob", "tfjobs", "tfjobs.v1.kubeflow.org"} {
@@ -90,14 +92,14 @@ func crdOf(kind *training.Kind) string {
 	return "customresourcedefinition.apiextensions.k8s.io/" + definitionOf(kind)
 }
 
-// checkEach line ends as wanted, and there is one for each object.
+// checkEach checks that each line ends as expected, and that there is one for each object.
 func checkEach(t *testing.T, what, out, end string, objects int) {
 	t.Helper()
 	count := 0
 	for line := range strings.Lines(out) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "Warning: ") {
-			// Names the object that an administrator had made before without apply: the namespace, here.
+			// This line names the object that an administrator had created before without apply: the namespace, here.
 			if !strings.Contains(line, "namespaces/kubeflow") {
 				t.Errorf("%s warns: %s", what, line)
 			}
@@ -110,6 +112,39 @@ func checkEach(t *testing.T, what, out, end string, objects int) {
 	if count != objects || count == 0 {
 		t.Errorf("%s speaks of %d objects, want %d:\n%s", what, count, objects, out)
 	}
+}
+
+// strategyIsSwitched: leader election is switched off and on again on a live Deployment of the chart. Helm 4 applies server-side, and a
+// field that it has not applied, such as a default of the API server, stays when the release changes. The API server refuses rollingUpdate
+// beside Recreate.
+func strategyIsSwitched(t *testing.T, r *rig) {
+	r.kubectl(t, nil, "delete", "deployment", "training-operator", "-n", "kubeflow", "--wait")
+	for _, step := range []struct{ values, want string }{
+		{"default", `{"rollingUpdate":{"maxSurge":"25%","maxUnavailable":"25%"},"type":"RollingUpdate"}`},
+		{"alone", `{"type":"Recreate"}`},
+		{"default", `{"rollingUpdate":{"maxSurge":"25%","maxUnavailable":"25%"},"type":"RollingUpdate"}`},
+	} {
+		r.kubectl(t, renderedDeployment(t, step.values), "apply", "--server-side", "--force-conflicts", "--field-manager=helm", "-f", "-")
+		got := r.kubectl(t, nil, "get", "deployment", "training-operator", "-n", "kubeflow", "-o", "jsonpath={.spec.strategy}")
+		if got != step.want {
+			t.Errorf("values %s: strategy %s, want %s", step.values, got, step.want)
+		}
+	}
+}
+
+// renderedDeployment returns the operator's Deployment as the chart renders it with the values of a snapshot of tools/helm.
+func renderedDeployment(t *testing.T, snapshot string) []byte {
+	t.Helper()
+	archive, err := txtar.ParseFile(filepath.Join(root, "tools/helm/testdata", snapshot+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(archive.Files[len(archive.Files)-1].Data), "# deployment.yaml\n")
+	deployment, _, found := strings.Cut(rest, "\n# ")
+	if !found || !strings.Contains(deployment, "\nkind: Deployment\n") {
+		t.Fatalf("%s.txtar has no Deployment", snapshot)
+	}
+	return []byte(deployment)
 }
 
 // explained: the API server takes a moment to publish a new CRD's documentation.
@@ -136,7 +171,7 @@ func explained(t *testing.T, r *rig) {
 	}
 }
 
-// permissions of the operator as the API server answers for them: these and no others.
+// permissions are the operator's rights according to the API server: these and no others.
 func permissions(t *testing.T, r *rig) {
 	everywhere := map[string]string{
 		"pods":                                 "create delete get list watch",
@@ -160,11 +195,11 @@ func permissions(t *testing.T, r *rig) {
 		everywhere[kind.Plural+".kubeflow.org/status"] = "patch"
 		everywhere[kind.Plural+".kubeflow.org/finalizers"] = "update"
 	}
-	home := map[string]string{"leases.coordination.k8s.io": "create get update"}
+	home := map[string]string{"leases.coordination.k8s.io": "create", "leases.coordination.k8s.io " + leaseName: "get update"}
 	for resource, verbs := range everywhere {
 		home[resource] = verbs
 	}
-	// What the API server lets every service account do: to ask about itself, and since 1.37 to read bundles of certificates.
+	// The API server gives every service account some rights: to ask about itself, and since 1.37 to read bundles of certificates.
 	anybody := r.allowed(t, "default", "system:serviceaccount:default:anybody")
 	if anybody["selfsubjectaccessreviews.authorization.k8s.io"] != "create" {
 		t.Errorf("a service account without roles may do %v", anybody)
@@ -177,7 +212,7 @@ func permissions(t *testing.T, r *rig) {
 	}
 }
 
-// allowed reads what a user may do in a namespace, by resource.
+// allowed reads what a user may do in a namespace, by resource, and by the name of an object where it is one alone.
 func (r *rig) allowed(t *testing.T, ns, user string) map[string]string {
 	t.Helper()
 	out := r.kubectl(t, nil, "auth", "can-i", "--list", "--as="+user, "-n", ns)
@@ -189,8 +224,8 @@ func (r *rig) allowed(t *testing.T, ns, user string) map[string]string {
 		case strings.HasPrefix(text, "Resources "):
 		case cells == nil:
 			t.Errorf("a line of another form: %q", text)
-		case cells[3] != "":
-			t.Errorf("a permission for one name only: %q", text)
+		case cells[1] != "" && cells[3] != "":
+			found[cells[1]+" "+cells[3]] = sorted(cells[4])
 		case cells[1] == "" && cells[4] == "get": // a path that is no resource, such as /healthz
 		case cells[1] == "":
 			t.Errorf("a path that may be more than read: %q", text)
@@ -201,7 +236,7 @@ func (r *rig) allowed(t *testing.T, ns, user string) map[string]string {
 	return found
 }
 
-// examplesAccepted: the right ones are let in by the CRD and are jobs.
+// examplesAccepted: the CRD accepts the valid examples, and they are jobs.
 func examplesAccepted(t *testing.T, r *rig) {
 	paths, err := fs.Glob(examples.Files(), "*.yaml")
 	if err != nil || len(paths) < 3 {
@@ -212,7 +247,7 @@ func examplesAccepted(t *testing.T, r *rig) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Contains(text, []byte("apiVersion: kubeflow.org/v2beta1")) { // its CRD takes the place of one that is here: TestMPIJobV2Beta1
+		if bytes.Contains(text, []byte("apiVersion: kubeflow.org/v2beta1")) { // its CRD replaces one that is here: TestMPIJobV2Beta1
 			continue
 		}
 		result, err := converted(text)
@@ -231,8 +266,8 @@ func examplesAccepted(t *testing.T, r *rig) {
 	}
 }
 
-// examplesRejected: the wrong ones are rejected by the converter whether or not the CRD would let them in, those that
-// only have warnings are let in, and the change that only a cluster can tell is refused.
+// examplesRejected: the converter rejects the malformed examples whether or not the CRD would accept them. Those with warnings
+// only are accepted, and the change that only a cluster can detect is rejected.
 func examplesRejected(t *testing.T, r *rig) {
 	all, err := examples.Mistakes()
 	if err != nil {
@@ -270,7 +305,7 @@ func converted(text []byte) (*convert.Result, error) {
 	if err := u.UnmarshalJSON(data); err != nil {
 		return nil, err
 	}
-	kind := kinds.TFJob() // also of what is of no kind that we serve
+	kind := kinds.TFJob() // also for objects of a kind that we do not serve
 	for _, k := range kinds.All() {
 		if k.Name == u.GetKind() {
 			kind = k

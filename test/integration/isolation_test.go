@@ -27,8 +27,8 @@ const (
 	measured     = 20 * time.Second
 )
 
-// TestIsolation measures what a server of its own for custom resources brings: how long requests for ConfigMaps take while 10,000 large
-// custom resources are listed again and again. It asserts only that all are answered; the numbers are in docs/storage.md.
+// TestIsolation measures the effect of a separate server for custom resources: how long requests for ConfigMaps take while 10,000
+// large custom resources are listed again and again. It asserts only that all are answered; the numbers are in docs/storage.md.
 func TestIsolation(t *testing.T) {
 	if os.Getenv("STOIC_ISOLATION") == "" {
 		t.Skip("set STOIC_ISOLATION to measure: it takes some minutes, and wants the machine to itself")
@@ -75,7 +75,7 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-// latencies of creations and reads of ConfigMaps, one after the other.
+// latencies returns those of creations and reads of ConfigMaps, one after the other.
 func (r *rig) latencies(t *testing.T, ns string) string {
 	t.Helper()
 	var creates, gets []time.Duration
@@ -95,7 +95,7 @@ func (r *rig) latencies(t *testing.T, ns string) string {
 	return "create " + quantiles(creates) + ", get " + quantiles(gets)
 }
 
-// quantiles are the median, the 99th percentile, and how many there are.
+// quantiles returns the median, the 99th percentile, and the number of requests.
 func quantiles(of []time.Duration) string {
 	at := func(part float64) time.Duration { return oracle.Quantile(of, part).Round(100 * time.Microsecond) }
 	return fmt.Sprintf("%v (median), %v (99th of 100), %d requests", at(0.5), at(0.99), len(of))

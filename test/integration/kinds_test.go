@@ -17,11 +17,11 @@ import (
 	"stoic/training/kinds"
 )
 
-// leading is a kind whose jobs have a replica that leads, replica 0 of a replica type, and others.
+// leading is a kind whose jobs have a leading replica, replica 0 of a replica type, and others.
 type leading struct {
 	kind *training.Kind
-	// first is the pod of a job named job that leads, second one that does not; counts are their replica types with the
-	// number of replicas.
+	// first is the leading pod of a job named job, second one that does not lead; counts are their replica types with the number
+	// of replicas.
 	first, second string
 	counts        map[string]int
 	whole         bool // pods of the first replica type carry the master label and decide alone
@@ -60,7 +60,7 @@ func leadingKinds() []leading {
 	}
 }
 
-// roleOf is a replica spec whose pods have these annotations.
+// replicaTypeOf returns a replica spec whose pods have these annotations.
 func replicaTypeOf(kind *training.Kind, replicas int, restart string, annotations map[string]string) map[string]any {
 	name := kind.Container
 	if name == "" {
@@ -71,13 +71,13 @@ func replicaTypeOf(kind *training.Kind, replicas int, restart string, annotation
 		"spec":     map[string]any{"containers": []any{map[string]any{"name": name, "image": "training:1"}}}}}
 }
 
-// manifest of a job; replica types are its replica specs.
+// manifest returns a job with these replica specs.
 func (l leading) manifest(name string, policy, rtypes map[string]any) string {
 	return string(schema.JSON(map[string]any{"apiVersion": l.kind.APIVersion(), "kind": l.kind.Name, "metadata": map[string]any{"name": name},
 		"spec": map[string]any{"runPolicy": policy, l.kind.ReplicaSpecsField: rtypes}}))
 }
 
-// replicaSpecs of a job of two replicas: those that lead end well after that time, or run on if there is none.
+// replicaSpecs returns those of a job of two replicas: the leading ones succeed after that time, or run on if it is empty.
 func (l leading) replicaSpecs(restart, after string) map[string]any {
 	rtypes := map[string]any{}
 	for name, n := range l.counts {
@@ -90,11 +90,11 @@ func (l leading) replicaSpecs(restart, after string) map[string]any {
 	return rtypes
 }
 
-// space is the namespace of the kind's jobs for one purpose.
+// space returns the namespace of the kind's jobs for one purpose.
 func (l leading) space(purpose string) string { return l.kind.Singular + "-" + purpose }
 
-// TestLeadingKinds: what is different for each kind beyond TFJob and PyTorchJob, with one operator for all of them. Malformed
-// objects of each are there before it starts.
+// TestLeadingKinds: the differences of each kind beyond TFJob and PyTorchJob, with one operator for all of them. Malformed
+// objects of each exist before it starts.
 func TestLeadingKinds(t *testing.T) {
 	t.Parallel() // it mostly waits
 	var crds []string
@@ -124,7 +124,7 @@ func TestLeadingKinds(t *testing.T) {
 	nothingIsForbidden(t, r)
 }
 
-// malformedSpecs are what no schema would let in, with the paths of what is found.
+// malformedSpecs returns specs that no schema would accept, with the paths of the findings.
 func (l leading) malformedSpecs() map[string]struct{ spec, path string } {
 	field := "spec." + l.kind.ReplicaSpecsField
 	worker := func(replicas, args string) string {
@@ -142,7 +142,7 @@ func (l leading) malformedSpecs() map[string]struct{ spec, path string } {
 func (l leading) storeMalformed(t *testing.T, r *rig) {
 	t.Helper()
 	ns := r.namespace(t, l.space("malformed"))
-	if l.kind.Selectors { // with the subresource the API server refuses a spec in which it cannot read the number of workers
+	if l.kind.Selectors { // with the subresource the API server rejects a spec in which it cannot read the number of workers
 		r.patchDefinition(t, definitionOf(l.kind), `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
 	}
 	for name, m := range l.malformedSpecs() {
@@ -151,7 +151,7 @@ func (l leading) storeMalformed(t *testing.T, r *rig) {
 	}
 }
 
-// rejected: the malformed objects, and one that the schema lets in; each author reads why in an event, and there are no pods.
+// rejected: the malformed objects, and one that the schema accepts, have an event with the reason, and no pods.
 func (l leading) rejected(t *testing.T, r *rig) {
 	ns := l.space("malformed")
 	for name, m := range l.malformedSpecs() {
@@ -233,7 +233,7 @@ func (l leading) fails(t *testing.T, r *rig) {
 	})
 }
 
-// scaled: those who may edit jobs scale the kinds that have the subresource, with kubectl scale.
+// scaled: users who may edit jobs can scale the kinds that have the subresource, with kubectl scale.
 func (l leading) scaled(t *testing.T, r *rig) {
 	ns := r.namespace(t, l.space("scaled"))
 	r.kubectl(t, nil, "-n", ns, "create", "rolebinding", "editor", "--clusterrole=kubeflow-training-edit", "--user=eve")

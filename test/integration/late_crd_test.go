@@ -9,9 +9,10 @@ import (
 	"stoic/test/operator"
 )
 
-// beforeItsCRD: an operator that starts before the CRDs of its kinds are there is alive, ready, as there is nothing to read yet, and
-// says what it waits for. It serves what comes with them. The process that runs ends first: what its finalizers guard goes while it does.
-// Where custom resources have a server of their own, nobody can tell a version without kinds from a server that is away.
+// beforeItsCRD: an operator that starts before the CRDs of its kinds exist is alive, and ready, as there is nothing to read yet.
+// It reports what it waits for, and serves what is created with the CRDs. The running process ends first, and what its finalizers
+// guard is deleted before. With a separate server of custom resources, a version without kinds cannot be distinguished from a
+// server that does not answer.
 func (r *rig) beforeItsCRD(t *testing.T, running *process, start func() *process, crds string, kinds []string, serves func()) {
 	t.Helper()
 	if operator.CRs() == cluster.CRsAggregated {
@@ -48,7 +49,7 @@ func (r *rig) beforeItsCRD(t *testing.T, running *process, start func() *process
 	}
 }
 
-// waitsFor: a line of the log says that the kind is awaited.
+// waitsFor reports whether a log line says that the operator waits for the kind.
 func waitsFor(log, kind string) bool {
 	for line := range strings.Lines(log) {
 		if strings.Contains(line, "waiting for its CRD") && strings.Contains(line, `"`+kind+`"`) {

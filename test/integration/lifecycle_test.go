@@ -25,8 +25,8 @@ func sorted(words string) string {
 	return strings.Join(all, " ")
 }
 
-// TestLateCRD: the operator starts in a cluster that does not know the kind, and outlives that the CRD comes, goes and
-// comes again.
+// TestLateCRD: the operator starts in a cluster that does not know the kind, and keeps running while the CRD is created, deleted
+// and recreated.
 func TestLateCRD(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{})
@@ -49,7 +49,7 @@ func TestLateCRD(t *testing.T) {
 		name := fmt.Sprintf("job-%d", round)
 		r.apply(t, "default", manifest(name, worker("", "replicas: 2")))
 		r.awaitState(t, "default", name, training.Succeeded)
-		if round == 1 { // one more goes away with its CRD while its pods run
+		if round == 1 { // another one is deleted with its CRD while its pods run
 			r.apply(t, "default", manifest("cut-off", strings.Replace(worker("", ""), "run-for: 1s", "run-for: 10m", 1)))
 			r.awaitState(t, "default", "cut-off", training.Running)
 		}
@@ -79,8 +79,7 @@ func (p *process) awaitServed(t *testing.T, want float64) {
 
 const leaseName = "1ca428e5.training-operator.kubeflow.org"
 
-// TestLeaderElection: of several operators one works. Each is a user of its own, so that the audit log tells who
-// wrote what.
+// TestLeaderElection: one of several operators works. Each is a different user, so that the audit log shows who wrote what.
 func TestLeaderElection(t *testing.T) {
 	t.Parallel() // it mostly waits
 	users := []string{"first", "second", "third"}
@@ -99,7 +98,7 @@ func TestLeaderElection(t *testing.T) {
 	}
 	first := elected("first")
 	r.awaitLeader(t, first)
-	second := elected("second") // ready, though it does nothing: it would lead at once
+	second := elected("second") // ready, although it does nothing: it would lead immediately
 	r.busy(t, "a")
 	r.awaitState(t, "default", "a-0", training.Running)
 
@@ -161,8 +160,8 @@ func (r *rig) awaitLeader(t *testing.T, p *process) {
 	})
 }
 
-// checkOneAtATime: in the order in which the API server received them, the writes of one operator end before those of
-// the next begin. The lease is what they write to find out whose turn it is.
+// checkOneAtATime: in the order in which the API server received them, the writes of one operator end before those of the next
+// begin. The exception is the lease, which all write to find out who leads.
 func (r *rig) checkOneAtATime(t *testing.T, users []string) {
 	t.Helper()
 	requests := r.requestsOf(t, users...)
@@ -181,8 +180,8 @@ func (r *rig) checkOneAtATime(t *testing.T, users []string) {
 	if !slices.Equal(turns, users) {
 		t.Errorf("they wrote in turns %v, want %v", turns, users)
 	}
-	// Each of them was awaited to run a job of three pods: six children, the statuses Created and Running, and the events of
-	// the pods and of the services are ten writes. What more each writes depends on when it was stopped.
+	// The test has awaited that each runs a job of three pods: six children, the statuses Created and Running, and the events of
+	// the pods and of the services are ten writes. How many more each writes depends on when it was stopped.
 	for _, u := range users {
 		if counts[u] < 10 {
 			t.Errorf("%s wrote %d times", u, counts[u])

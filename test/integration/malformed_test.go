@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// malformed are specs that an API server with an open schema stores. Path is where the first problem of each is.
+// malformed are specs that an API server with an open schema stores. path is where the first problem of each is.
 type malformed struct {
 	name string
 	path string
-	// pruned is the path under a CRD whose schema takes nulls away before anybody sees them, if it differs.
+	// pruned is the path under a CRD whose schema removes nulls before any client sees them, if it differs.
 	pruned string
-	// mute: a rule of the CRD fails on the stored value, so that the API server takes no status for the object
-	// (docs/decisions/0002). Its author is told by events alone.
+	// mute: a rule of the CRD fails on the stored value, so that the API server accepts no status for the object
+	// (docs/decisions/0002). Only events report it.
 	mute bool
-	// spec in YAML, to stand under "spec:"; empty for an object without a spec
+	// spec is YAML below "spec:"; empty for an object without a spec
 	spec string
 }
 
-// worker is a spec with one worker whose container and replica type have the given lines added.
+// worker returns a spec with one worker whose container and replica type have the given lines added.
 func worker(container, rtype string) string {
 	return `
   tfReplicaSpecs:
@@ -44,7 +44,7 @@ const (
 	inContainer = inWorker + ".template.spec.containers[0]"
 )
 
-// nonsense is more than twenty ways to be wrong.
+// nonsense returns more than twenty malformed specs.
 func nonsense() []malformed {
 	return []malformed{
 		{"integer-in-args", inContainer + ".args[1]", "", false, worker("args: [--steps, 1000]", "")},
@@ -77,7 +77,7 @@ func nonsense() []malformed {
 	}
 }
 
-// manifest of a job with that spec.
+// manifest returns a job with that spec.
 func manifest(name, spec string) string {
 	if spec != "" {
 		spec = "spec:" + spec

@@ -34,7 +34,7 @@ func TestMetrics(t *testing.T) {
 	t.Run("secure", func(t *testing.T) { metricsSecure(t, r) })
 }
 
-// metricsOfJobs: what is told of jobs holds at every moment, and a restart counts nothing anew.
+// metricsOfJobs: the metrics of jobs are right at every moment, and a restart counts nothing again.
 func metricsOfJobs(t *testing.T, r *rig) {
 	ns := r.namespace(t, "metrics")
 	level := filepath.Join(t.TempDir(), "log-level")
@@ -92,7 +92,7 @@ func metricsOfJobs(t *testing.T, r *rig) {
 	}
 }
 
-// expected samples of the jobs that metricsOfJobs makes; -1 stands for any number above 0.
+// expected returns the samples of the jobs that metricsOfJobs creates; -1 means any number above 0.
 func (r *rig) expected(t *testing.T, ns string) map[string]float64 {
 	t.Helper()
 	created := r.raw(t, ns, "stuck").GetCreationTimestamp()
@@ -115,7 +115,7 @@ func (r *rig) expected(t *testing.T, ns string) map[string]float64 {
 	}
 }
 
-// started is how many jobs have been seen to run. On a machine that is very busy, a short one may have ended before that.
+// started returns how many jobs have been observed running. On a very busy machine, a short one may have ended before that.
 func (r *rig) started(t *testing.T, ns string) (n int) {
 	t.Helper()
 	for _, name := range []string{"long", "short"} {
@@ -126,7 +126,7 @@ func (r *rig) started(t *testing.T, ns string) (n int) {
 	return n
 }
 
-// awaitSamples waits until the operator tells what is expected.
+// awaitSamples waits until the operator's metrics are as expected.
 func awaitSamples(t *testing.T, p *process, samples map[string]float64) {
 	t.Helper()
 	for name, want := range samples {
@@ -137,7 +137,7 @@ func awaitSamples(t *testing.T, p *process, samples map[string]float64) {
 	}
 }
 
-// count of the jobs in a namespace.
+// count returns the number of jobs in a namespace.
 func (r *rig) count(t *testing.T, ns string) int {
 	t.Helper()
 	list, err := r.jobs(ns).List(t.Context(), metav1.ListOptions{})
@@ -147,7 +147,7 @@ func (r *rig) count(t *testing.T, ns string) int {
 	return len(list.Items)
 }
 
-// requestIDs: a request that failed can be found in the API server's audit log by what ours says of it.
+// requestIDs: a failed request can be found in the API server's audit log by the IDs in our log.
 func requestIDs(t *testing.T, r *rig, p *process) {
 	ids := regexp.MustCompile(`"msg":"(?:retrying|refused by[^"]*)".*"object":"metrics/many".*"auditIDs":\["([^"]+)"`)
 	var id string
@@ -171,7 +171,7 @@ func requestIDs(t *testing.T, r *rig, p *process) {
 	})
 }
 
-// metricsSecure: who may read the metrics is what the API server says.
+// metricsSecure: the API server decides who may read the metrics.
 func metricsSecure(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/metrics-secure/rbac.yaml"))
 	ns := r.namespace(t, "monitoring")
@@ -192,7 +192,7 @@ func metricsSecure(t *testing.T, r *rig) {
 	way := passing(t, r.config.Host)
 	p := &process{operator.InTest(t, operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: through(t, r, way),
 		Flags: []string{"--enable-scheme=TFJob", "--metrics-secure", "--profiling"}})}
-	// Nobody has signed the certificate, and this test knows whom it asks.
+	// The certificate is self-signed, and this test knows the server.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 20 * time.Second}
 	get := func(path, token string) (int, string) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.MetricsAddress()+path, nil)
@@ -260,7 +260,7 @@ func metricsSecure(t *testing.T, r *rig) {
 	}
 }
 
-// passage passes connections on to an API server until it is cut.
+// passage forwards connections to an API server until it is cut.
 type passage struct {
 	to, address string
 
@@ -282,7 +282,7 @@ func passing(t *testing.T, host string) *passage {
 	return w
 }
 
-// restore lets connections through, at the address that it had before.
+// restore forwards connections again, at the same address.
 func (w *passage) restore(t *testing.T) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", w.address)
@@ -316,7 +316,7 @@ func (w *passage) restore(t *testing.T) {
 	})
 }
 
-// cut ends all connections, and lets none through.
+// cut closes all connections, and forwards no more.
 func (w *passage) cut() {
 	w.mu.Lock()
 	_ = w.listener.Close()
@@ -341,7 +341,7 @@ func (w *passage) cut() {
 	w.mu.Unlock()
 }
 
-// through is the operator's kubeconfig with another way to the API server.
+// through returns the operator's kubeconfig with another address of the API server.
 func through(t *testing.T, r *rig, w *passage) string {
 	t.Helper()
 	text, err := os.ReadFile(r.cluster.UserKubeconfig("operator"))

@@ -58,7 +58,7 @@ type migrating struct {
 	objects int
 }
 
-// TestMigrate: the command stores all objects in the version that the CRD names, so that the other one can be removed from it.
+// TestMigrate: the command stores all objects in the version that the CRD names, so that the other one can be removed from the CRD.
 func TestMigrate(t *testing.T) {
 	t.Parallel() // it mostly waits
 	const namespace, user, reader = "gadgets", "migrator", "reader"
@@ -135,7 +135,7 @@ func (m *migrating) afterFailedMigration(t *testing.T) {
 	}
 }
 
-// store objects in the version that is stored at first.
+// store creates objects in the version that is stored at first.
 func (m *migrating) store(t *testing.T, ns string) {
 	t.Helper()
 	group, ctx := errgroup.WithContext(t.Context())
@@ -152,7 +152,8 @@ func (m *migrating) store(t *testing.T, ns string) {
 	}
 }
 
-// calls the command, which must end so and say that: on standard output, and all of says on standard error, but for flags.
+// calls runs the command, which must exit with this code. Standard output must have this text, and standard error all of says,
+// except those that are flags: the command gets these.
 func (m *migrating) calls(t *testing.T, code int, out string, says ...string) {
 	t.Helper()
 	args := []string{"migrate", "gadgets.example.com", "--kubeconfig", m.user}
@@ -188,7 +189,7 @@ func (m *migrating) storedVersions(t *testing.T) string {
 	return fmt.Sprint(versions)
 }
 
-// versions of all objects: they change with each write.
+// versions returns those of all objects: they change with each write.
 func (m *migrating) versions(t *testing.T) map[string]string {
 	t.Helper()
 	list, err := m.gadgets.List(t.Context(), metav1.ListOptions{})
@@ -202,7 +203,7 @@ func (m *migrating) versions(t *testing.T) map[string]string {
 	return found
 }
 
-// since counts the objects that were written since then.
+// since counts the objects that have been written since.
 func (m *migrating) since(t *testing.T, before map[string]string) (written int) {
 	t.Helper()
 	for name, version := range m.versions(t) {
@@ -213,8 +214,8 @@ func (m *migrating) since(t *testing.T, before map[string]string) (written int) 
 	return written
 }
 
-// withoutTheOld version in the CRD no object can be read that is still stored in it. All are as they were written, and an apply that
-// names a UID makes none.
+// withoutTheOld: without the old version in the CRD no object that is still stored in it could be read. All objects are
+// unchanged, and an apply that names a UID creates none.
 func (m *migrating) withoutTheOld(t *testing.T, ns string) {
 	t.Helper()
 	m.patchDefinition(t, "gadgets.example.com", `[{"op":"remove","path":"/spec/versions/1"}]`)

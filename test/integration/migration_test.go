@@ -18,20 +18,19 @@ import (
 	"stoic/cli/cluster"
 )
 
-// deadWebhooks are those that training-operator v1.9.4 leaves behind where only its Deployment was deleted.
+// deadWebhooks are those that training-operator v1.9.4 leaves behind if only its Deployment is deleted.
 const deadWebhooks = "testdata/webhooks.yaml"
 
-// TestMigration runs the commands of docs/migration.md, as they stand there, while jobs of all kinds run: there and back.
-// Pods of Deployments are simulated here; beside that of ours, our operator runs as a process, with the permissions that the
-// commands have installed.
+// TestMigration runs the commands of docs/migration.md unchanged while jobs of all kinds run: there and back. Pods of Deployments are
+// simulated here; beside our Deployment, our operator runs as a process, with the permissions that the commands have installed.
 func TestMigration(t *testing.T) {
 	t.Parallel() // it mostly waits
 	all := slices.DeleteFunc(predecessors(), func(p predecessor) bool { return p.kind.Version != "v1" })
 	r := bareRig(t, cluster.Options{})
 	m := &migration{rig: r, sections: commandsOf(t, "docs/migration.md"), old: predecessorManifests(t, all), helm: newHelm(t, r)}
-	m.run(t, `kubectl apply --server-side -k "$OLD"`) // as its own instructions say
+	m.run(t, `kubectl apply --server-side -k "$OLD"`) // as in its own instructions
 	left := map[string]map[string]leftJob{}
-	r.kubectl(t, nil, "delete", "validatingwebhookconfiguration", webhook) // it would refuse the jobs, having no server
+	r.kubectl(t, nil, "delete", "validatingwebhookconfiguration", webhook) // it would reject the jobs, having no server
 	for _, p := range all {
 		left[p.kind.Name] = p.leave(t, r.of(p.kind))
 	}
@@ -54,7 +53,7 @@ func TestMigration(t *testing.T) {
 	m.section(t, "4. Look again")
 	for _, one := range all {
 		one.store(t, r.of(one.kind), "later", false)
-		r.of(one.kind).awaitState(t, one.space(), "later", "Running") // so what was there before has been looked at
+		r.of(one.kind).awaitState(t, one.space(), "later", "Running") // so what existed before has been reconciled
 		onlyGeneration(t, left[one.kind.Name]["running"].job, r.of(one.kind).raw(t, one.space(), "running"))
 	}
 	m.kept(t, all, before)
@@ -83,8 +82,8 @@ func TestMigration(t *testing.T) {
 	m.kept(t, all, before)
 }
 
-// onlyGeneration: our CRDs let the operator note which generation a status is of, which it does when it looks at a job a
-// second time, as it does for an MPIJob. Nothing else is written to a job that runs.
+// onlyGeneration: our CRDs let the operator record which generation a status is of, which it does at the second reconcile of a
+// job, as for an MPIJob. Nothing else is written to a running job.
 func onlyGeneration(t *testing.T, before, after *unstructured.Unstructured) {
 	t.Helper()
 	was, is := before.DeepCopy(), after.DeepCopy()
@@ -110,7 +109,7 @@ type migration struct {
 	helm     helm
 }
 
-// commandsOf a document are its blocks of sh, by the heading above.
+// commandsOf returns the blocks of sh in a document, by the heading above.
 func commandsOf(t *testing.T, document string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, document))
@@ -127,7 +126,7 @@ func commandsOf(t *testing.T, document string) map[string]string {
 	return found
 }
 
-// predecessorManifests writes what a take-over starts from: the CRDs of v1.9.4, and the rest of its installation.
+// predecessorManifests writes the start of a take-over: the CRDs of v1.9.4, and the rest of its installation.
 func predecessorManifests(t *testing.T, all []predecessor) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -183,7 +182,7 @@ func (m *migration) run(t *testing.T, commands string) {
 	}
 }
 
-// refusesJobs: a webhook whose server is gone refuses what it is asked about, and once it is deleted nobody does.
+// refusesJobs: a webhook without a server rejects requests about its objects; after its deletion none is rejected.
 func (r *rig) refusesJobs(t *testing.T, want bool) {
 	t.Helper()
 	await(t, "the webhook to be in force", func() (bool, string) {
@@ -198,7 +197,7 @@ func (m *migration) operatorPods(t *testing.T) string {
 		"-o", "jsonpath={range .items[*]}{.spec.containers[0].image} {.spec.volumes[*].name}{end}")
 }
 
-// taken: what runs is ours, and nothing of the old one is left in it.
+// taken: the running operator is ours, and nothing of the old one is left in it.
 func (m *migration) taken(t *testing.T) {
 	t.Helper()
 	if got := m.operatorPods(t); got != "stoic:dev config" {
@@ -220,13 +219,13 @@ func (m *migration) taken(t *testing.T) {
 	}
 }
 
-// back: what runs is the old one, with what it had.
+// back: the running operator is the old one, with its configuration.
 func (m *migration) back(t *testing.T) {
 	t.Helper()
 	if got := m.operatorPods(t); got != "example.org/predecessor:v1.9.4 cert" {
 		t.Errorf("pods of the operator: %q", got)
 	}
-	m.refusesJobs(t, true) // its webhook is there again; its server is simulated, and answers nobody
+	m.refusesJobs(t, true) // its webhook exists again; its server is simulated and does not answer
 	if got := m.kubectl(t, nil, "get", "service", "-n", "kubeflow", "training-operator", "-o", "jsonpath={.spec.ports[*].port}"); got != "8080 443" {
 		t.Errorf("ports of the service: %s", got)
 	}
@@ -238,7 +237,7 @@ func (m *migration) back(t *testing.T) {
 	}
 }
 
-// allPods of the jobs that were left, by kind: their UIDs and how often their containers have restarted.
+// allPods returns the pods of the jobs that were left, by kind: their UIDs and how often their containers have restarted.
 func (m *migration) allPods(t *testing.T, all []predecessor) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -266,7 +265,7 @@ func (r *rig) podsIn(t *testing.T, ns string) map[string]string {
 	return found
 }
 
-// kept: each pod that was there is there, and has not restarted.
+// kept: each former pod still exists, and has not restarted.
 func (m *migration) kept(t *testing.T, all []predecessor, before map[string]string) {
 	t.Helper()
 	now := m.allPods(t, all)

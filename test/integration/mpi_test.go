@@ -18,12 +18,12 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestMPIJob: what is different for a kind with a launcher, under the shipped permissions.
+// TestMPIJob: the differences of a kind with a launcher, under the shipped permissions.
 func TestMPIJob(t *testing.T) {
 	mpiSuite(t, filepath.Join(root, "deploy/crd/mpijobs.yaml"), true)
 }
 
-// TestMPIJobWithCRDOfTrainingOperator194 takes the shape that is written by hand.
+// TestMPIJobWithCRDOfTrainingOperator194 uses the shape that is written by hand.
 func TestMPIJobWithCRDOfTrainingOperator194(t *testing.T) {
 	mpiSuite(t, filepath.Join(root, "test/fixtures/mpijobs-v1.9.4-written.yaml"), false)
 }
@@ -72,7 +72,7 @@ spec:
 `, name, more, ends(after), workers)
 }
 
-// mpiDependents are the objects that each job has.
+// mpiDependents returns the objects that each job has.
 func mpiDependents(job string) map[schema.Resource]string {
 	return map[schema.Resource]string{schema.ConfigMaps(): job + "-config", training.ServiceAccounts(): job + "-launcher",
 		training.Roles(): job + "-launcher", training.RoleBindings(): job + "-launcher"}
@@ -102,7 +102,7 @@ func mpiHappyPath(t *testing.T, r *rig) {
 	if launcher.Spec.ServiceAccountName != "pi-launcher" || launcher.Spec.InitContainers[0].Image != "kubectl:7" || launcher.Labels[training.LabelJobRole] != "master" {
 		t.Errorf("the launcher: %+v", launcher.Spec)
 	}
-	// The API server answers for the launcher: its own workers, and nothing else.
+	// The API server confirms what the launcher may reach: its own workers, and nothing else.
 	for pod, want := range map[string]string{"pi-worker-0": "yes", "pi-worker-1": "yes", "pi-worker-2": "no", "pi-launcher": "no", "other-worker-0": "no"} {
 		r.enters(t, ns, pod, want)
 	}
@@ -132,7 +132,7 @@ func mpiHappyPath(t *testing.T, r *rig) {
 	}
 }
 
-// mpiOwnAccount: a service account that is there is not touched, and is given the Role; one that is not there is made.
+// mpiOwnAccount: an existing service account is not touched, and gets the Role; a missing one is created.
 func mpiOwnAccount(t *testing.T, r *rig) {
 	ns := r.namespace(t, "accounts")
 	r.operator(t, ns)
@@ -156,7 +156,7 @@ func mpiOwnAccount(t *testing.T, r *rig) {
 	}
 }
 
-// mpiForeignConfig: the files of somebody else are never mounted, and the author is told.
+// mpiForeignConfig: foreign files are never mounted, and an event reports it.
 func mpiForeignConfig(t *testing.T, r *rig) {
 	ns := r.namespace(t, "foreign")
 	p := r.operator(t, ns)
@@ -171,12 +171,12 @@ func mpiForeignConfig(t *testing.T, r *rig) {
 		t.Errorf("the ConfigMap was touched: %s", cmp.Diff(before, after))
 	}
 	r.kubectl(t, nil, "-n", ns, "delete", "configmap", "pi-config", "--wait=false")
-	p.stop(t) // it would look again in some time; one that starts looks at once
+	p.stop(t) // it would retry later; a new one tries immediately
 	r.operator(t, ns)
 	r.awaitState(t, ns, "pi", training.Succeeded)
 }
 
-// mpiForeignRole: a launcher is not given the Role of somebody else, nor is that Role changed.
+// mpiForeignRole: a launcher does not get a foreign Role, and that Role is not changed.
 func mpiForeignRole(t *testing.T, r *rig) {
 	ns := r.namespace(t, "foreignrole")
 	p := r.operator(t, ns)
@@ -191,13 +191,13 @@ func mpiForeignRole(t *testing.T, r *rig) {
 		t.Errorf("the Role was touched: %s", cmp.Diff(before, after))
 	}
 	r.kubectl(t, nil, "-n", ns, "delete", "role", "pi-launcher", "--wait=false")
-	p.stop(t) // it would look again in some time; one that starts looks at once
+	p.stop(t) // it would retry later; a new one tries immediately
 	r.operator(t, ns)
 	r.awaitState(t, ns, "pi", training.Succeeded)
 }
 
-// mpiRefusedRole: the launcher does not begin before it is let into its workers. The Role of a job whose launcher was deleted lets it in
-// nowhere, and no change of it is admitted.
+// mpiRefusedRole: the launcher does not begin before it has the right to exec into its workers. The Role of a job whose launcher
+// was deleted gives it no such right, and no change of the Role is admitted.
 func mpiRefusedRole(t *testing.T, r *rig) {
 	ns := r.namespace(t, "refusedrole")
 	r.operator(t, ns)
@@ -245,8 +245,8 @@ func (r *rig) enters(t *testing.T, ns, pod, want string) {
 	}
 }
 
-// mpiForeignWorker (W8): whoever may make an MPIJob cannot choose its name such that it enters somebody else's pod. When the
-// name is free the job runs.
+// mpiForeignWorker (W8): a user who may create an MPIJob cannot choose its name such that it can exec into a foreign pod. When
+// the name is free the job runs.
 func mpiForeignWorker(t *testing.T, r *rig) {
 	ns := r.namespace(t, "victim")
 	p := r.operator(t, ns)
@@ -258,15 +258,15 @@ func mpiForeignWorker(t *testing.T, r *rig) {
 		return head.Status.ReplicaStatuses["Worker"].Active == 1, describe(&head.Status)
 	})
 	r.enters(t, ns, "pi-worker-0", "no")
-	r.enters(t, ns, "pi-worker-1", "no") // nobody is there yet who would
+	r.enters(t, ns, "pi-worker-1", "no") // there is no launcher yet
 	r.kubectl(t, nil, "-n", ns, "delete", "pod", "pi-worker-0", "--wait=true")
-	p.stop(t) // it would look again in some time; one that starts looks at once
+	p.stop(t) // it would retry later; a new one tries immediately
 	r.operator(t, ns)
 	r.awaitState(t, ns, "pi", training.Succeeded)
 	r.enters(t, ns, "pi-worker-0", "yes")
 }
 
-// mpiRepaired: what somebody deletes or changes is put right, without another cause.
+// mpiRepaired: what another client deletes or changes is repaired, without another trigger.
 func mpiRepaired(t *testing.T, r *rig) {
 	ns := r.namespace(t, "repaired")
 	r.operator(t, ns)
@@ -309,7 +309,7 @@ func mpiSuspended(t *testing.T, r *rig) {
 	r.awaitState(t, ns, "pi", training.Succeeded)
 }
 
-// mpiRejected (W41): a wrong spec is a condition, and is not tried again before it is changed.
+// mpiRejected (W41): a malformed spec is a condition, and is not retried before it is changed.
 func mpiRejected(t *testing.T, r *rig) {
 	ns := r.namespace(t, "refused")
 	r.operator(t, ns)
@@ -328,7 +328,7 @@ func mpiRejected(t *testing.T, r *rig) {
 	r.awaitState(t, ns, "pi", training.Succeeded)
 }
 
-// mpiForbidden: where only the other kinds are permitted, an MPIJob says what is missing.
+// mpiForbidden: where only the other kinds are permitted, an MPIJob reports the missing right.
 func mpiForbidden(t *testing.T, r *rig) {
 	ns := r.namespace(t, "forbidden")
 	r.kubectl(t, nil, "delete", "clusterrolebinding", "training-operator-mpijob")

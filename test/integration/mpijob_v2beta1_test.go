@@ -18,8 +18,8 @@ import (
 	"stoic/training/kinds/v2beta1"
 )
 
-// TestMPIJobV2Beta1: MPIJobs of kubeflow.org/v2beta1 on a real control plane, whose Job controller runs the launcher. One
-// object that no schema would let in was stored before.
+// TestMPIJobV2Beta1: MPIJobs of kubeflow.org/v2beta1 on a real control plane, whose Job controller runs the launcher. One object
+// that no schema would accept was stored before.
 func TestMPIJobV2Beta1(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "test/fixtures/mpijobs-v2beta1-open.yaml")}})
@@ -48,7 +48,7 @@ func TestMPIJobV2Beta1(t *testing.T) {
 	t.Run("conduct", func(t *testing.T) { mpi2Conduct(t, r) })
 }
 
-// mpi2Conduct: no permission is missing, and nothing is read of Secrets but one whose name is taken.
+// mpi2Conduct: no permission is missing, and no Secret is read except one whose name is taken.
 func mpi2Conduct(t *testing.T, r *rig) {
 	nothingIsForbidden(t, r)
 	used := map[string]bool{}
@@ -68,7 +68,7 @@ func mpi2Conduct(t *testing.T, r *rig) {
 	}
 }
 
-// mpi2Manifest is a job with a launcher that ends after a time, and workers that run until they are deleted.
+// mpi2Manifest returns a job with a launcher that ends after a time, and workers that run until they are deleted.
 func mpi2Manifest(name, spec, policy, launcher string, workers int, node string) string {
 	return fmt.Sprintf(`apiVersion: kubeflow.org/v2beta1
 kind: MPIJob
@@ -100,7 +100,7 @@ func (r *rig) batchJob(t *testing.T, ns, name string) *batchv1.Job {
 	return job
 }
 
-// podsOf a replica type, in order of creation.
+// podsOf returns the pods of a replica type, in order of creation.
 func (r *rig) podsOf(t *testing.T, ns, rtype string) []corev1.Pod {
 	t.Helper()
 	list, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: training.LabelJobRole + "=" + rtype})
@@ -146,7 +146,7 @@ func mpi2Success(t *testing.T, r *rig) {
 	})
 }
 
-// A launcher that fails is tried again as often as backoffLimit says, also where its own policy is Never (mpi-operator 651).
+// mpi2Failure: a launcher that fails is retried as often as backoffLimit says, also if its own policy is Never (mpi-operator 651).
 func mpi2Failure(t *testing.T, r *rig) {
 	ns := r.namespace(t, "mpi-failure")
 	r.apply(t, ns, mpi2Manifest("pi", "", "{backoffLimit: 1, cleanPodPolicy: All, ttlSecondsAfterFinished: 20}",
@@ -190,9 +190,9 @@ func mpi2Suspended(t *testing.T, r *rig) {
 	first := r.batchJob(t, ns, "pi-launcher")
 	suspend("{suspend: true}", "")
 	rests()
-	// Job controllers before Kubernetes 1.35 leave the start time where it is, and other scheduling is then refused.
+	// Job controllers before Kubernetes 1.35 keep the start time, and other scheduling is then rejected.
 	r.kubectl(t, nil, "-n", ns, "patch", "job", "pi-launcher", "--subresource=status", "--type=merge", "-p", `{"status":{"startTime":"2026-01-01T00:00:00Z"}}`)
-	// What a queue puts in reaches the pods of the launcher, in the same Job.
+	// What a queue sets reaches the pods of the launcher, in the same Job.
 	suspend("{suspend: false}", "nodeSelector: {kubernetes.io/os: linux}, tolerations: [{key: k, operator: Exists}], ")
 	r.awaitState(t, ns, "pi", training.Running)
 	second := r.batchJob(t, ns, "pi-launcher")
@@ -203,7 +203,7 @@ func mpi2Suspended(t *testing.T, r *rig) {
 	}
 	suspend("{suspend: true}", "")
 	rests()
-	// What no update of a Job may change makes it again.
+	// A change that no update of a Job may make recreates it.
 	suspend("{suspend: false}", "serviceAccountName: default, terminationGracePeriodSeconds: 7, ")
 	r.awaitState(t, ns, "pi", training.Running)
 	third := r.batchJob(t, ns, "pi-launcher")
@@ -253,7 +253,7 @@ func mpi2Waits(t *testing.T, r *rig) {
 	r.awaitState(t, ns, "pi", training.Succeeded)
 }
 
-// mpi2Killed: an operator that is killed again and again between its writes makes each object once.
+// mpi2Killed: an operator that is killed again and again between its writes creates each object once.
 func mpi2Killed(t *testing.T, r *rig) {
 	ns := r.namespace(t, "mpi-killed")
 	for range 4 {
@@ -288,8 +288,7 @@ func mpi2Killed(t *testing.T, r *rig) {
 	}
 }
 
-// mpi2Adopted: a job that runs as mpi-operator 0.8 leaves it goes on, and no pod of it is made again. Its objects have no
-// label of ours but on the pods.
+// mpi2Adopted: a job that runs as mpi-operator 0.8 leaves it continues, and no pod of it is recreated. Only its pods have our labels.
 func mpi2Adopted(t *testing.T, r *rig) {
 	ns := r.namespace(t, "mpi-adopted")
 	r.apply(t, ns, mpi2Manifest("pi", "", "{cleanPodPolicy: Running, ttlSecondsAfterFinished: 600}", "{}", 2, ""))

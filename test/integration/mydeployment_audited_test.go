@@ -21,7 +21,7 @@ import (
 // auditedNamespace is where the audit log has the answers to writes of pods; see auditPolicy in localcluster/plane.
 const auditedNamespace = "audited"
 
-// podVersion is a pod at a resourceVersion. One of the audit log has also who wrote it, and when the request came.
+// podVersion is a pod at a resourceVersion. One from the audit log also has who wrote it, and when the request arrived.
 type podVersion struct {
 	revision uint64
 	gone     bool
@@ -37,14 +37,14 @@ func (v podVersion) owner() types.UID {
 	return ""
 }
 
-// isAvailable says whether the pod is ready for long enough, and stays.
+// isAvailable reports whether the pod has been ready for long enough, and is not being deleted.
 func (v podVersion) isAvailable(at time.Time, minReady time.Duration) bool {
 	return !v.gone && v.pod.DeletionTimestamp == nil && slices.ContainsFunc(v.pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue && !at.Before(c.LastTransitionTime.Add(minReady))
 	})
 }
 
-// counted is all of a version that bounds are about.
+// counted returns the part of a version that the bounds concern.
 func (v podVersion) counted() string {
 	if v.gone {
 		return "gone"
@@ -52,7 +52,7 @@ func (v podVersion) counted() string {
 	return fmt.Sprintf("owner %q, terminating %v, ready %v", v.owner(), v.pod.DeletionTimestamp != nil, isReady(v.pod))
 }
 
-// auditedPods are the versions that granted writes have made of the pods of an app, in the order of their resourceVersions.
+// auditedPods returns the versions that granted writes have made of the pods of an app, in the order of their resourceVersions.
 func (m *myDeployments) auditedPods(t *testing.T, app string) (found []podVersion) {
 	t.Helper()
 	text, err := os.ReadFile(m.cluster.AuditLog())
@@ -70,10 +70,10 @@ func (m *myDeployments) auditedPods(t *testing.T, app string) (found []podVersio
 		}
 		pod, asked := &corev1.Pod{}, &corev1.Pod{}
 		if json.Unmarshal(q.ResponseObject, pod) != nil || pod.Labels["app"] != app {
-			continue // a binding is answered by a Status, and changes nothing that is counted
+			continue // the answer to a binding is a Status, and it changes nothing that is counted
 		}
 		if pod.ResourceVersion == "" {
-			continue // a deletion that found the pod gone: the log has the request with which it went
+			continue // a deletion of a pod that no longer existed: the log has the request that removed it
 		}
 		v := podVersion{revision: revision(pod.ResourceVersion), pod: pod, user: q.User.Username, at: q.Received}
 		v.gone = removes(q.Verb, pod)
@@ -88,7 +88,7 @@ func (m *myDeployments) auditedPods(t *testing.T, app string) (found []podVersio
 	slices.SortStableFunc(found, func(a, b podVersion) int { return cmp.Compare(a.revision, b.revision) })
 	last := map[types.UID]*corev1.Pod{}
 	for _, v := range found {
-		if was := last[v.pod.UID]; was != nil && partial[v.revision] { // the operator asks for metadata alone, and changes nothing else
+		if was := last[v.pod.UID]; was != nil && partial[v.revision] { // the operator requests metadata alone, and changes nothing else
 			v.pod.Spec, v.pod.Status = was.Spec, was.Status
 		}
 		last[v.pod.UID] = v.pod
@@ -96,8 +96,8 @@ func (m *myDeployments) auditedPods(t *testing.T, app string) (found []podVersio
 	return found
 }
 
-// removes says whether a pod went with a request, by the pod in the answer: with a deletion that waits for nothing, or with an update
-// that comes between the two writes of such a deletion. The answer to that has the version of the first of them.
+// removes reports whether a request removed a pod, by the pod in the answer: a deletion that waits for nothing, or an update
+// between the two writes of such a deletion. The answer to that update has the version of the first write.
 func removes(verb string, p *corev1.Pod) bool {
 	if verb == "delete" {
 		return p.DeletionTimestamp == nil || isRemovedAtOnce(p)
@@ -105,14 +105,14 @@ func removes(verb string, p *corev1.Pod) bool {
 	return isRemovedAtOnce(p) && len(p.Finalizers) == 0
 }
 
-// isRemovedAtOnce says of a terminating pod that it does not linger.
+// isRemovedAtOnce reports whether a terminating pod has no grace period.
 func isRemovedAtOnce(p *corev1.Pod) bool {
 	return p.DeletionGracePeriodSeconds != nil && *p.DeletionGracePeriodSeconds == 0
 }
 
-// unaudited says which versions of a watch, which delivers all, are not as the audit log has them. One that changes nothing that
-// is counted may be absent there, and the mark of a pod that its deletion removes at once: that is one write with two versions, and the
-// log has the pod gone at one of them.
+// unaudited returns the versions of a watch, which delivers all, that differ from the audit log. A version that changes nothing
+// counted may be absent there. So may the deletion mark of a pod that is removed immediately: that is one write with two
+// versions, and the log has the removal at one of them.
 func unaudited(watched, log []podVersion) (found []string) {
 	in, last, went := map[uint64]podVersion{}, map[types.UID]podVersion{}, map[types.UID]uint64{}
 	for _, v := range log {
@@ -143,15 +143,15 @@ func unaudited(watched, log []podVersion) (found []string) {
 	return found
 }
 
-// strategy is what a roll-out is held to.
+// strategy has the bounds of a roll-out.
 type strategy struct {
 	replicas, surge, unavailable int
 	minReady                     time.Duration
 }
 
-// broken replays writes up to the last one, and says where one that came after a resourceVersion left more pods than there may be,
-// terminating ones counted, or fewer available ones. For a pod that failed nobody is blamed; but as long as too few are available,
-// the operator deletes none of them. Below is how often there were too few.
+// broken replays writes up to the last one. It reports where one that came after a resourceVersion left more pods than allowed,
+// including terminating ones, or fewer available ones than required. A pod that fails is not a violation; but as long as too few
+// are available, the operator may delete none of them. below is how often there were too few.
 func (s strategy) broken(log []podVersion, owner types.UID, after uint64, failed string) (found []string, below int) {
 	pods := map[types.UID]podVersion{}
 	available := func(at time.Time) (n int) {
@@ -191,7 +191,7 @@ type podWatch struct {
 	began uint64
 }
 
-// watchPods begins with what there is.
+// watchPods begins with the existing pods.
 func (m *myDeployments) watchPods(t *testing.T, app string) *podWatch {
 	t.Helper()
 	selected := metav1.ListOptions{LabelSelector: "app=" + app}
@@ -212,7 +212,7 @@ func (m *myDeployments) watchPods(t *testing.T, app string) *podWatch {
 	return w
 }
 
-// versions up to these pods, which are all that are left.
+// versions returns the versions up to these pods, which are all that are left.
 func (w *podWatch) versions(t *testing.T, left []corev1.Pod) []podVersion {
 	t.Helper()
 	want := map[types.UID]string{}
@@ -235,7 +235,7 @@ func (w *podWatch) versions(t *testing.T, left []corev1.Pod) []podVersion {
 	return all
 }
 
-// judgedRollOut is one from v1 to an image, on the way of which something happens when the first pod of v2 is there.
+// judgedRollOut is a roll-out from v1 to an image; an event on the way happens when the first pod of v2 exists.
 type judgedRollOut struct {
 	strategy
 	linger, image string
@@ -243,7 +243,7 @@ type judgedRollOut struct {
 	failed        bool // the pod that half is given fails
 }
 
-// myDeploymentAtEveryInstant: the bounds hold after each write of a pod that the API server granted, by the audit log.
+// myDeploymentAtEveryInstant: the bounds hold after each granted write of a pod, according to the audit log.
 func myDeploymentAtEveryInstant(t *testing.T, m *myDeployments) {
 	m.namespace(t, auditedNamespace)
 	cases := map[string]func(*testing.T, *myDeployments){}
@@ -304,7 +304,7 @@ func (c judgedRollOut) run(t *testing.T, m *myDeployments, name string) {
 	}
 }
 
-// oneFails is a kubelet's: an available pod of the former template.
+// oneFails is a kubelet's step: an available pod of the former template fails.
 func oneFails(t *testing.T, m *myDeployments, _ string, old corev1.Pod) {
 	t.Helper()
 	status := `{"status":{"phase":"Failed","conditions":[{"type":"Ready","status":"False"}]}}`
@@ -313,12 +313,12 @@ func oneFails(t *testing.T, m *myDeployments, _ string, old corev1.Pod) {
 	}
 }
 
-// anOrphanComes with labels that the selector selects.
+// anOrphanComes creates an orphan with labels that the selector selects.
 func anOrphanComes(t *testing.T, m *myDeployments, name string, _ corev1.Pod) {
 	m.apply(t, auditedNamespace, "apiVersion: v1\nkind: Pod\nmetadata: {name: orphan, labels: {app: "+name+"}}\nspec: {containers: [{name: c, image: theirs}]}\n")
 }
 
-// adoptedHalfWay: the operator has adopted the orphan while there were pods of v1.
+// adoptedHalfWay: the operator has adopted the orphan while pods of v1 existed.
 func adoptedHalfWay(t *testing.T, log []podVersion, owner types.UID) {
 	t.Helper()
 	old := map[types.UID]bool{}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// written is a history, with a line "WHO POD STATE" for each second and resourceVersion.
+// written returns a history, with a line "WHO POD STATE" for each second and resourceVersion.
 func written(history string) (log []podVersion) {
 	begin, yes := time.Unix(1_800_000_000, 0), true
 	for i, line := range strings.Split(history, ", ") {
@@ -38,7 +38,7 @@ func written(history string) (log []podVersion) {
 	return log
 }
 
-// TestRollOutIsJudged: of two pods and one more, each history breaks the strategy where it says so, or nowhere.
+// TestRollOutIsJudged: with two pods and one more, each history breaks the strategy at the given place, or nowhere.
 func TestRollOutIsJudged(t *testing.T) {
 	const two = "kubelet a ready, kubelet b ready, "
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestRollOutIsJudged(t *testing.T) {
 	}
 }
 
-// TestUnaudited: what a watch shows must be in the log as it is, if it is counted.
+// TestUnaudited: a counted version of a watch must be in the log unchanged.
 func TestUnaudited(t *testing.T) {
 	watched := written("kubelet a new, kubelet a ready, scheduler a ready, operator a terminating, kubelet a gone")
 	for missing, want := range []int{1, 1, 0, 1, 1} {
@@ -87,8 +87,8 @@ func TestUnaudited(t *testing.T) {
 	}
 }
 
-// TestRemovedByAnUpdate: between the two writes of a deletion the API server was asked for an update, with which it removed the pod. That
-// answer has the first of the two versions.
+// TestRemovedByAnUpdate: between the two writes of a deletion the API server received an update, with which it removed the pod.
+// The answer to the update has the first of the two versions.
 func TestRemovedByAnUpdate(t *testing.T) {
 	watched := written("kubelet a new, kubelet a ready, operator a removed, kubelet a gone")
 	log := written("kubelet a new, kubelet a ready, kubelet a removed")
@@ -107,7 +107,7 @@ func TestRemovedByAnUpdate(t *testing.T) {
 	}
 }
 
-// TestRemoves: which requests the API server answers when a pod has gone, by the pod in the answer.
+// TestRemoves: which requests removed a pod, by the pod in the answer.
 func TestRemoves(t *testing.T) {
 	at := func(state string) *corev1.Pod { return written("kubelet a " + state)[0].pod }
 	waits := at("removed")

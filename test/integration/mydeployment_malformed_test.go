@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// malformedMyDeployments are specs that an API server with an open schema stores; path is where the first problem of each is. Mute
-// are those with a value of another type where the CRD has a rule in CEL: that cannot be evaluated, which is never forgiven.
+// malformedMyDeployments returns specs that an API server with an open schema stores; path is where the first problem of each is. mute are
+// those with a value of another type where the CRD has a rule in CEL: the rule cannot be evaluated, so every write is rejected.
 func malformedMyDeployments() []malformed {
 	const selector, template = `selector: {matchLabels: {app: x}}`, `template: {metadata: {labels: {app: x}}, spec: {containers: [{name: c, image: i}]}}`
 	with := func(fields ...string) string { return "{" + strings.Join(fields, ", ") + "}" }
@@ -50,13 +50,13 @@ func malformedMyDeployments() []malformed {
 	}
 }
 
-// oddMyDeploymentStatuses are what an open schema takes as a status.
+// oddMyDeploymentStatuses returns statuses that an open schema accepts.
 func oddMyDeploymentStatuses() []string {
 	return []string{`7`, `text`, `[1]`, `{replicas: many}`, `{conditions: none}`, `{conditions: [1, null, {type: Progressing}]}`, `{observedGeneration: many}`,
 		`{failures: -1, lastProgressTime: "9999-01-01T00:00:00Z", lastReplacementTime: soon}`, `{conditions: [{type: Odd, status: Perhaps, reason: "", message: 3}]}`}
 }
 
-// storeMalformed stores all, each with a status of an odd shape, and some that are well-formed beside them.
+// storeMalformed stores all, each with a malformed status, and some well-formed ones beside them.
 func (m *myDeployments) storeMalformed(t *testing.T) {
 	t.Helper()
 	var all []string
@@ -71,7 +71,7 @@ func (m *myDeployments) storeMalformed(t *testing.T) {
 	for i, status := range odd {
 		all = append(all, strings.TrimSpace(myDeployment(fmt.Sprintf("sound-%d", i), "replicas: 1", "v1", ""))+"\nstatus: "+status+"\n")
 	}
-	// Through its subresources an API server looks at replicas, and takes the status of an object that is created away.
+	// With its subresources an API server reads replicas, and drops the status of an object that is created.
 	m.patchDefinition(t, "mydeployments.apps.example.com", `[{"op":"remove","path":"/spec/versions/0/subresources"}]`)
 	await(t, "the CRD without subresources", func() (bool, string) {
 		out, err := m.tryKubectl([]byte(all[0]), "-n", "malformed", "create", "--dry-run=server", "-o", "jsonpath={.status}", "-f", "-")
@@ -80,8 +80,8 @@ func (m *myDeployments) storeMalformed(t *testing.T) {
 	m.kubectl(t, []byte(strings.Join(all, "---\n")), "-n", "malformed", "create", "-f", "-")
 }
 
-// myDeploymentMalformed: each has its event and its condition with the exact path, but for those of which the API server takes no
-// status; those beside them are served, and only they have pods.
+// myDeploymentMalformed: each has its event and its condition with the exact path, except those whose status the API server
+// rejects. The well-formed ones are served, and only they have pods.
 func myDeploymentMalformed(t *testing.T, m *myDeployments) {
 	const ns = "malformed"
 	for i := range oddMyDeploymentStatuses() {
@@ -111,7 +111,7 @@ func myDeploymentMalformed(t *testing.T, m *myDeployments) {
 	}
 }
 
-// myDeploymentTemplateMalformed: a quantity that the CRD lets in is rejected; the pods run on, and the repaired one is rolled out.
+// myDeploymentTemplateMalformed: a quantity that the CRD accepts is rejected; the pods run on, and the repaired template is rolled out.
 func myDeploymentTemplateMalformed(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "template")
 	m.apply(t, ns, myDeployment("web", "replicas: 2", "v1", ""))
@@ -140,7 +140,7 @@ type recording struct {
 	latest func() uint64
 }
 
-// record begins with what there is.
+// record begins with the existing pods.
 func (m *myDeployments) record(t *testing.T, ns, name string) *recording {
 	t.Helper()
 	owner := m.read(t, ns, name).GetUID()
@@ -169,7 +169,7 @@ func (m *myDeployments) record(t *testing.T, ns, name string) *recording {
 	return r
 }
 
-// followPods calls take with each version of a pod that comes after that of the options, and with whether the pod has gone.
+// followPods calls take with each version of a pod after that of the options, and whether the pod was deleted.
 func (m *myDeployments) followPods(t *testing.T, ns string, from metav1.ListOptions, take func(gone bool, p *corev1.Pod)) {
 	t.Helper()
 	changes, err := m.typed.CoreV1().Pods(ns).Watch(context.Background(), from)
@@ -186,7 +186,7 @@ func (m *myDeployments) followPods(t *testing.T, ns string, from metav1.ListOpti
 	}()
 }
 
-// revision is the number that a resourceVersion is.
+// revision returns a resourceVersion as a number.
 func revision(version string) uint64 {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {
@@ -219,7 +219,7 @@ func (r *recording) look() {
 	r.most, r.least = max(r.most, len(r.pods)), min(r.least, ready)
 }
 
-// bounds are the most pods and the fewest available ones at any version up to now.
+// bounds returns the most pods and the fewest available ones at any version up to now.
 func (r *recording) bounds(t *testing.T) (most, least int) {
 	t.Helper()
 	until := r.latest()

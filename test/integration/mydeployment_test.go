@@ -30,13 +30,13 @@ const (
 	templateHash       = "apps.example.com/template-hash"
 )
 
-// myDeployments is a control plane with the operator of examples/operators/mydeployment, under the permissions that it ships with.
+// myDeployments is a control plane with the operator of examples/operators/mydeployment, with its shipped permissions.
 type myDeployments struct {
 	*rig
 	program string
 }
 
-// TestMyDeployment runs an operator of pods that is written on the engine alone. Simulated nodes run the pods.
+// TestMyDeployment runs an operator of pods that uses only the engine. Simulated nodes run the pods.
 func TestMyDeployment(t *testing.T) {
 	t.Parallel() // it mostly waits
 	m := &myDeployments{program: build(t, "./examples/operators/mydeployment/cmd", raceDetector()...)}
@@ -89,18 +89,18 @@ func TestMyDeployment(t *testing.T) {
 
 func (m *myDeployments) start(t *testing.T, more ...string) *process {
 	t.Helper()
-	m.kubectl(t, nil, "-n", "mydeployment-system", "delete", "lease", "mydeployment-operator", "--ignore-not-found") // else it waits for the end of the one before
+	m.kubectl(t, nil, "-n", "mydeployment-system", "delete", "lease", "mydeployment-operator", "--ignore-not-found") // else it waits until that expires
 	return m.asShipped(t, m.program, "mydeployment", myDeploymentDeploy+"/deployment.yaml", "mydeployment-operator", more...)
 }
 
-// alone takes no part in the election of a leader: what a busy machine does to a lease ends no scenario.
+// alone starts an operator without leader election: a busy machine that loses a lease ends no scenario.
 func (m *myDeployments) alone(t *testing.T) *process {
 	t.Helper()
 	return &process{operator.InTest(t, operator.Options{Command: []string{m.program, "--kubeconfig", "{kubeconfig}", "--metrics-bind-address", "{metrics}",
 		"--health-probe-bind-address", "{probes}"}, Kubeconfig: m.cluster.UserKubeconfig("mydeployment")})}
 }
 
-// myDeployment is the manifest of one; spec has further fields, and the template further fields of its pods.
+// myDeployment returns a manifest; spec has further fields, and the template further fields of its pods.
 func myDeployment(name, spec, image, pod string) string {
 	return fmt.Sprintf(`
 apiVersion: apps.example.com/v1
@@ -121,7 +121,7 @@ func (m *myDeployments) all(ns string) dynamic.ResourceInterface {
 	return m.dynamic.Resource(runtimeschema.GroupVersionResource{Group: "apps.example.com", Version: "v1", Resource: "mydeployments"}).Namespace(ns)
 }
 
-// read one; nil if there is none.
+// read returns a MyDeployment; nil if it does not exist.
 func (m *myDeployments) read(t *testing.T, ns, name string) *unstructured.Unstructured {
 	t.Helper()
 	u, err := m.all(ns).Get(context.Background(), name, metav1.GetOptions{})
@@ -145,7 +145,7 @@ func (m *myDeployments) image(t *testing.T, ns, name, image string) {
 	m.patch(t, ns, name, fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":"c","image":%q}]}}}}`, image))
 }
 
-// of are the pods that a MyDeployment controls, in the order of their names.
+// of returns the pods that a MyDeployment controls, in the order of their names.
 func (m *myDeployments) of(t *testing.T, ns string, owner types.UID) (found []corev1.Pod) {
 	t.Helper()
 	list, err := m.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{})
@@ -160,7 +160,7 @@ func (m *myDeployments) of(t *testing.T, ns string, owner types.UID) (found []co
 	return found
 }
 
-// awaitComplete waits until the status says so of the spec as it is, and there are so many pods with that image and no others.
+// awaitComplete waits until the status of the current spec says so, and so many pods with that image exist and no others.
 func (m *myDeployments) awaitComplete(t *testing.T, ns, name, image string, n int) []corev1.Pod {
 	t.Helper()
 	var pods []corev1.Pod
@@ -196,7 +196,7 @@ func uids(pods []corev1.Pod) (all []string) {
 	return all
 }
 
-// createdIn counts the creations of pods by the operator that were granted.
+// createdIn counts the operator's granted creations of pods.
 func (m *myDeployments) createdIn(t *testing.T, ns string) (n int) {
 	t.Helper()
 	for _, q := range m.requestsOf(t, myDeploymentUser) {
@@ -207,7 +207,7 @@ func (m *myDeployments) createdIn(t *testing.T, ns string) (n int) {
 	return n
 }
 
-// writesIn are the operator's writes in a namespace but for events, as "delete pods x".
+// writesIn returns the operator's writes in a namespace without events, as "delete pods x".
 func (m *myDeployments) writesIn(t *testing.T, ns string) (found []string) {
 	t.Helper()
 	for _, q := range m.requestsOf(t, myDeploymentUser) {
@@ -219,7 +219,7 @@ func (m *myDeployments) writesIn(t *testing.T, ns string) (found []string) {
 }
 
 // myDeploymentRolledOut: at no version of any pod are there more pods, or fewer available ones, than the strategy allows. An edit
-// that does not change the template changes no pod.
+// outside the template changes no pod.
 func myDeploymentRolledOut(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "rolled")
 	cases := map[string]func(*testing.T, *myDeployments){}
@@ -254,7 +254,7 @@ func myDeploymentRolledOut(t *testing.T, m *myDeployments) {
 	sideBySide(t, m, cases)
 }
 
-// myDeploymentEditedHalfWay: a pod that is not ready delays the roll-out; the next edit goes on from there.
+// myDeploymentEditedHalfWay: a pod that is not ready delays the roll-out; the next edit continues from there.
 func myDeploymentEditedHalfWay(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "half-way")
 	m.apply(t, ns, myDeployment("web", "replicas: 3\nstrategy: {maxSurge: 1, maxUnavailable: 0}", "v1", ""))
@@ -265,7 +265,7 @@ func myDeploymentEditedHalfWay(t *testing.T, m *myDeployments) {
 		pods := m.of(t, ns, m.read(t, ns, "web").GetUID())
 		return len(pods) == 4, fmt.Sprint(len(pods))
 	})
-	m.patch(t, ns, "web", `{"spec":{"replicas":3,"progressDeadlineSeconds":700}}`) // another pass, and no other pod
+	m.patch(t, ns, "web", `{"spec":{"replicas":3,"progressDeadlineSeconds":700}}`) // another reconcile, and no other pod
 	await(t, "the edit to be observed", func() (bool, string) {
 		generation, _, _ := unstructured.NestedInt64(m.read(t, ns, "web").Object, "status", "observedGeneration")
 		return generation == m.read(t, ns, "web").GetGeneration(), fmt.Sprint(generation)
@@ -286,7 +286,7 @@ func myDeploymentEditedHalfWay(t *testing.T, m *myDeployments) {
 	}
 }
 
-// myDeploymentScaled: by kubectl, to 0 and back; terminating pods take their room until they are gone.
+// myDeploymentScaled: by kubectl, to 0 and back; terminating pods count until they no longer exist.
 func myDeploymentScaled(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "scaled")
 	m.apply(t, ns, myDeployment("web", "replicas: 3\nstrategy: {maxSurge: 1}", "v1", ""))
@@ -309,8 +309,8 @@ func myDeploymentScaled(t *testing.T, m *myDeployments) {
 	m.awaitComplete(t, ns, "web", "v1", 2)
 }
 
-// myDeploymentAdopted: pods that were left behind by a former object of the name are adopted, and none is created. A pod that loses
-// its label is released and stays.
+// myDeploymentAdopted: orphans of a former object of the name are adopted, and none is created. A pod that loses its label is
+// released and stays.
 func myDeploymentAdopted(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "adopted")
 	m.apply(t, ns, myDeployment("web", "replicas: 3", "v1", ""))
@@ -334,7 +334,7 @@ func myDeploymentAdopted(t *testing.T, m *myDeployments) {
 	}
 }
 
-// myDeploymentForeign: pods of others are never written, whatever their labels are, and a name that one has is left out.
+// myDeploymentForeign: foreign pods are never written, whatever their labels, and a name that one of them has is skipped.
 func myDeploymentForeign(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "foreign")
 	pod := func(name, app, owner string) string {
@@ -363,7 +363,7 @@ func myDeploymentForeign(t *testing.T, m *myDeployments) {
 	}
 }
 
-// myDeploymentFailed: a failed pod is replaced at once, the next one after ten seconds and no sooner.
+// myDeploymentFailed: a failed pod is replaced immediately, the next one after ten seconds and no sooner.
 func myDeploymentFailed(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "failed")
 	m.apply(t, ns, myDeployment("web", "replicas: 2", "v1", ""))
@@ -391,8 +391,8 @@ func myDeploymentFailed(t *testing.T, m *myDeployments) {
 	}
 }
 
-// myDeploymentRecreated: deleted and made again under the same name while the pods of the first one linger: exactly so many pods of
-// the second.
+// myDeploymentRecreated: it is deleted and recreated under the same name while the pods of the first one are terminating: the
+// second has exactly its number of pods.
 func myDeploymentRecreated(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "recreated")
 	manifest := strings.ReplaceAll(myDeployment("web", "replicas: 3", "v1", ""), "300ms", "3s")
@@ -409,7 +409,7 @@ func myDeploymentRecreated(t *testing.T, m *myDeployments) {
 	}
 }
 
-// myDeploymentDeadline: a roll-out that does not come on says so, and continues when it can.
+// myDeploymentDeadline: a roll-out without progress reports it, and continues when it can.
 func myDeploymentDeadline(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "deadline")
 	m.apply(t, ns, myDeployment("web", "replicas: 1\nprogressDeadlineSeconds: 2", "v1", "schedulingGates: [{name: example.com/wait}]"))
@@ -425,7 +425,7 @@ func myDeploymentDeadline(t *testing.T, m *myDeployments) {
 	m.awaitComplete(t, ns, "web", "v1", 1)
 }
 
-// myDeploymentMinReady: a pod that is ready is available when it has been so for long enough.
+// myDeploymentMinReady: a pod becomes available when it has been ready for long enough.
 func myDeploymentMinReady(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "min-ready")
 	m.apply(t, ns, myDeployment("web", "replicas: 1\nminReadySeconds: 3", "v1", ""))
@@ -441,7 +441,8 @@ func myDeploymentMinReady(t *testing.T, m *myDeployments) {
 	}
 }
 
-// myDeploymentUnknownField reaches the pod's creation as it is: here the API server rejects or drops it, and stores the object.
+// myDeploymentUnknownField: an unknown field reaches the pod's creation unchanged; the API server rejects or drops it there, and
+// stores the object.
 func myDeploymentUnknownField(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "unknown-field")
 	m.kubectl(t, []byte(myDeployment("web", "replicas: 1", "v1", "younger: {than: this}")), "-n", ns, "apply", "--validate=false", "-f", "-")
@@ -457,7 +458,7 @@ func myDeploymentUnknownField(t *testing.T, m *myDeployments) {
 	t.Error("no pod was created")
 }
 
-// myDeploymentOverlapping: two that select the same pods keep to their own, and an orphan goes to the older one.
+// myDeploymentOverlapping: two that select the same pods keep to their own, and the older one adopts an orphan.
 func myDeploymentOverlapping(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "overlapping")
 	same := func(name string) string {
@@ -476,7 +477,7 @@ func myDeploymentOverlapping(t *testing.T, m *myDeployments) {
 	defer changes.Stop()
 	m.apply(t, ns, "apiVersion: v1\nkind: Pod\nmetadata: {name: orphan, labels: {app: shared}}\nspec: {containers: [{name: c, image: theirs}]}\n")
 	owners := map[string]bool{}
-	for gone := false; !gone; { // it is adopted, and goes as one too many
+	for gone := false; !gone; { // it is adopted, and deleted as one too many
 		select {
 		case e := <-changes.ResultChan():
 			p, ok := e.Object.(*corev1.Pod)
@@ -498,7 +499,7 @@ func myDeploymentOverlapping(t *testing.T, m *myDeployments) {
 	m.awaitComplete(t, ns, "a-younger", "v1", 2)
 }
 
-// myDeploymentHuge: a billion replicas are created some at a time; the quota ends it, and the condition says so.
+// myDeploymentHuge: a billion replicas are created some at a time; the quota ends it, and the condition reports it.
 func myDeploymentHuge(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "huge")
 	m.apply(t, ns, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec: {hard: {pods: 40}}\n")
@@ -515,7 +516,7 @@ func myDeploymentHuge(t *testing.T, m *myDeployments) {
 	m.awaitComplete(t, ns, "web", "v1", 1)
 }
 
-// myDeploymentRefused: what the CRD keeps out.
+// myDeploymentRefused: what the CRD rejects.
 func myDeploymentRefused(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "refused")
 	for _, c := range []struct{ manifest, want string }{
@@ -536,7 +537,7 @@ func myDeploymentRefused(t *testing.T, m *myDeployments) {
 	m.awaitComplete(t, ns, "web", "v1", 1)
 }
 
-// myDeploymentBesideHealthyPods: an operator that starts beside them makes none, and deletes none.
+// myDeploymentBesideHealthyPods: an operator that starts when healthy pods exist creates none, and deletes none.
 func myDeploymentBesideHealthyPods(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "healthy")
 	p := m.start(t, "--namespace", ns)
@@ -557,8 +558,8 @@ func myDeploymentBesideHealthyPods(t *testing.T, m *myDeployments) {
 	p.stop(t)
 }
 
-// myDeploymentCRDRecreated: the CRD goes with all objects and their pods, and comes again, to the same process and to one that
-// starts before it.
+// myDeploymentCRDRecreated: the CRD is deleted with all objects and their pods, and recreated, for a running process and for one
+// that starts before it.
 func myDeploymentCRDRecreated(t *testing.T, m *myDeployments) {
 	ns := m.namespace(t, "again")
 	p := m.start(t)

@@ -39,7 +39,7 @@ func TestNativeGang(t *testing.T) {
 	})
 }
 
-// TestNativeGangOfMPIV2Beta1: the launcher, whose pod the Job controller makes, is placed together with its workers.
+// TestNativeGangOfMPIV2Beta1: the launcher, whose pod the Job controller creates, is placed together with its workers.
 func TestNativeGangOfMPIV2Beta1(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{GangScheduling: true, CRDs: []string{filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml")}})
@@ -52,7 +52,7 @@ func TestNativeGangOfMPIV2Beta1(t *testing.T) {
 	})
 }
 
-// TestNativeGangNotServed: the author reads why there are no pods; other jobs do not notice.
+// TestNativeGangNotServed: an event says why there are no pods; other jobs are not affected.
 func TestNativeGangNotServed(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
@@ -68,7 +68,7 @@ func TestNativeGangNotServed(t *testing.T) {
 	r.awaitState(t, ns, "wrong", training.Failed)
 }
 
-// nativeVersion that the release of Kubernetes serves; empty before 1.36, whose pods name a Workload.
+// nativeVersion returns the version that the release of Kubernetes serves; empty before 1.36, whose pods name a Workload.
 func nativeVersion() string {
 	return map[string]string{"": "v1beta1", "1.36": "v1alpha2"}[release()]
 }
@@ -82,7 +82,7 @@ func nativeKinds() (workloads, groups schema.Resource) {
 	return workloads, groups
 }
 
-// scheduled are the pods of a job that have a node.
+// scheduled returns the pods of a job that have a node.
 func (r *rig) scheduled(t *testing.T, ns, job string) (names []string) {
 	t.Helper()
 	list, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: training.LabelJob + "=" + job})
@@ -97,13 +97,13 @@ func (r *rig) scheduled(t *testing.T, ns, job string) (names []string) {
 	return names
 }
 
-// onGPUs is a spec of workers that each need so many of a node's eight GPUs, on one node.
+// onGPUs returns a spec of workers that each need so many of a node's eight GPUs, on one node.
 func onGPUs(node string, replicas, gpus int) string {
 	return strings.Replace(endlessWith(fmt.Sprintf("resources: {limits: {nvidia.com/gpu: %d}}", gpus), fmt.Sprintf("replicas: %d\nrestartPolicy: OnFailure", replicas)),
 		"          containers:", "          nodeSelector: {kubernetes.io/hostname: "+node+"}\n          containers:", 1)
 }
 
-// nativeGangFits: two of three pods would fit beside what is there; none is placed until all do.
+// nativeGangFits: two of three pods would fit beside the existing ones; none is placed until all fit.
 func nativeGangFits(t *testing.T, r *rig) {
 	ns := r.namespace(t, "fits")
 	r.operator(t, ns, "--native-gang-scheduling")
@@ -133,7 +133,7 @@ func nativeGangFits(t *testing.T, r *rig) {
 	r.awaitActive(t, ns, "gang", 3)
 }
 
-// nativeGangOrder: no pod is asked for before its Workload and its PodGroup are there.
+// nativeGangOrder: no pod is created before its Workload and its PodGroup exist.
 func nativeGangOrder(t *testing.T, r *rig) {
 	ns := r.namespace(t, "order")
 	r.operator(t, ns, "--native-gang-scheduling")
@@ -187,8 +187,8 @@ func nativeGangSuspended(t *testing.T, r *rig) {
 	}
 }
 
-// nativeGangChanged: a PodGroup of 1.37 follows its job. One of 1.36 stays as it was made; the author reads so, and further pods come all
-// the same.
+// nativeGangChanged: a PodGroup of 1.37 follows its job. One of 1.36 is not changed; an event reports it, and further pods are
+// created nevertheless.
 func nativeGangChanged(t *testing.T, r *rig) {
 	ns := r.namespace(t, "native-changed")
 	r.operator(t, ns, "--native-gang-scheduling")
@@ -216,7 +216,7 @@ func nativeGangChanged(t *testing.T, r *rig) {
 	})
 }
 
-// nativeGangMemberSucceeds: the scheduler does not count it any more; another member that is lost is replaced all the same.
+// nativeGangMemberSucceeds: the scheduler no longer counts it; another member that is lost is replaced nevertheless.
 func nativeGangMemberSucceeds(t *testing.T, r *rig) {
 	ns := r.namespace(t, "native-succeeds")
 	r.operator(t, ns, "--native-gang-scheduling")
@@ -247,7 +247,7 @@ func nativeGangOfPyTorch(t *testing.T, r *rig) {
 	r.awaitDependent(t, groups, ns, "job", false)
 }
 
-// inGroup says of each pod of a job whether it is a member of the job's group.
+// inGroup returns for each pod of a job whether it is a member of the job's group.
 func (r *rig) inGroup(t *testing.T, ns, job string) map[string]bool {
 	t.Helper()
 	list, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: training.LabelJob + "=" + job})
@@ -262,7 +262,7 @@ func (r *rig) inGroup(t *testing.T, ns, job string) map[string]bool {
 	return members
 }
 
-// minCount of the group of a job.
+// minCount returns that of the group of a job.
 func (r *rig) minCount(t *testing.T, ns, job string) int64 {
 	t.Helper()
 	_, groups := nativeKinds()
@@ -286,7 +286,7 @@ func (r *rig) awaitMinCount(t *testing.T, ns, job string, want int64) {
 	})
 }
 
-// allInGroup: so many pods are there, and all are members.
+// allInGroup: so many pods exist, and all are members.
 func (r *rig) allInGroup(t *testing.T, ns, job string, pods int) {
 	t.Helper()
 	members := r.inGroup(t, ns, job)
@@ -295,12 +295,12 @@ func (r *rig) allInGroup(t *testing.T, ns, job string, pods int) {
 	}
 }
 
-// nativeGangOfMPI: the workers are the gang, and the launcher, which comes when they run, joins it.
+// nativeGangOfMPI: the workers are the gang, and the launcher, which is created when they run, joins it.
 func nativeGangOfMPI(t *testing.T, r *rig) {
 	r = r.of(kinds.MPIJob())
 	ns := r.namespace(t, "native-mpi")
 	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
-	// Workers that run on would keep the group: the API server protects it.
+	// Workers that keep running would keep the group: the API server protects it.
 	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {cleanPodPolicy: Running}", 2, "3s"))
 	r.hasMinCount(t, ns, "pi", 2)
 	r.awaitState(t, ns, "pi", training.Running)
@@ -310,7 +310,7 @@ func nativeGangOfMPI(t *testing.T, r *rig) {
 	r.awaitDependent(t, groups, ns, "pi", false)
 }
 
-// mpi2OnGPUs is an MPIJob of v2beta1 with a launcher and two workers that want GPUs of one node.
+// mpi2OnGPUs returns an MPIJob of v2beta1 with a launcher and two workers that need GPUs of one node.
 func mpi2OnGPUs(name, node string, launcher, worker int) string {
 	pod := func(gpus int, after string) string {
 		return fmt.Sprintf(`{metadata: {annotations: %s}, spec: {nodeSelector: {kubernetes.io/hostname: %s}, containers: [{name: mpi, image: "mpi:1", command: [run], resources: {limits: {nvidia.com/gpu: %d}}}]}}`,
@@ -320,7 +320,7 @@ func mpi2OnGPUs(name, node string, launcher, worker int) string {
 		name, pod(launcher, ends("3s")), pod(worker, "{}"))
 }
 
-// nativeGangFitsLauncher: two of the three pods would fit beside what is there; none is placed until all do.
+// nativeGangFitsLauncher: two of the three pods would fit beside the existing ones; none is placed until all fit.
 func nativeGangFitsLauncher(t *testing.T, r *rig) {
 	ns := r.namespace(t, "fits")
 	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
@@ -355,7 +355,7 @@ func nativeGangWaits(t *testing.T, r *rig) {
 	r.awaitState(t, ns, "pi", training.Succeeded)
 }
 
-// nativeGangOfMPISuspended: the launcher's Job is the same afterwards, and the group another one, of which all are members.
+// nativeGangOfMPISuspended: afterwards the launcher's Job is the same, and the group is a new one, of which all pods are members.
 func nativeGangOfMPISuspended(t *testing.T, r *rig) {
 	ns := r.namespace(t, "native-mpi-suspended")
 	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")

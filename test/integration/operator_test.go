@@ -21,7 +21,7 @@ func (r *rig) operatorOptions(t *testing.T, ns string, more ...string) operator.
 	return operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: r.cluster.UserKubeconfig("operator"), Namespace: ns, Flags: more}
 }
 
-// kill ends the operator as a power cut would.
+// kill ends the operator as a power failure would.
 func (p *process) kill(t *testing.T) {
 	t.Helper()
 	if err := p.Kill(); err != nil {
@@ -29,7 +29,7 @@ func (p *process) kill(t *testing.T) {
 	}
 }
 
-// stop ends the operator as Kubernetes does and checks how it went.
+// stop ends the operator as Kubernetes does and checks how it ended.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 	if err := p.Stop(context.Background()); err != nil {
@@ -37,7 +37,7 @@ func (p *process) stop(t *testing.T) {
 	}
 }
 
-// metric reads the sum of the samples whose name and labels contain all the given parts.
+// metric returns the sum of the samples whose name and labels contain all the given parts.
 func (p *process) metric(t *testing.T, parts ...string) (sum float64, found bool) {
 	t.Helper()
 	sum, found, err := p.Sample(t.Context(), parts...)

@@ -14,7 +14,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// paddleManifest is a PaddleJob with further members of spec.
+// paddleManifest returns a PaddleJob with further members of spec.
 func paddleManifest(name string, rtypes map[string]any, more map[string]any) string {
 	spec := map[string]any{"paddleReplicaSpecs": rtypes}
 	for member, value := range more {
@@ -23,7 +23,7 @@ func paddleManifest(name string, rtypes map[string]any, more map[string]any) str
 	return string(schema.JSON(map[string]any{"apiVersion": "kubeflow.org/v1", "kind": "PaddleJob", "metadata": map[string]any{"name": name}, "spec": spec}))
 }
 
-// paddleMasters: where there are masters they decide, all of them and whatever the worker does.
+// paddleMasters: if there are masters, they decide: all of them, whatever the worker does.
 func paddleMasters(t *testing.T, r *rig) {
 	kind := kinds.PaddleJob()
 	ns := r.namespace(t, "paddle-masters")
@@ -58,8 +58,7 @@ func paddleMasters(t *testing.T, r *rig) {
 	r.awaitState(t, ns, "job", training.Succeeded)
 }
 
-// paddleElastic: the autoscaler of an elastic PaddleJob is made and goes with it. What it does, writing the scale of the job, is
-// followed.
+// paddleElastic: the autoscaler of an elastic PaddleJob is created and deleted with it. Its writes to the scale of the job take effect.
 func paddleElastic(t *testing.T, r *rig) {
 	kind := kinds.PaddleJob()
 	ns := r.namespace(t, "paddle-elastic")

@@ -15,9 +15,9 @@ import (
 	"stoic/training"
 )
 
-// Parts of TestProblems in which the API server refuses the pods of a job.
+// The parts of TestProblems in which the API server rejects the pods of a job.
 
-// quotaExceeded: whichever pod is tried, and however much is used then, it is one event.
+// quotaExceeded: there is one event, whichever pod is tried, and however much is used then.
 func quotaExceeded(t *testing.T, r *rig) {
 	ns := r.namespace(t, "quota-exceeded")
 	p := r.operator(t, ns)
@@ -54,7 +54,7 @@ func noPriorityClass(t *testing.T, r *rig) {
 	r.awaitActive(t, ns, "job", 3)
 }
 
-// quotaWithinASecond measures from when the API server received the creation that it refused to the event of the job.
+// quotaWithinASecond measures from the API server's receipt of the rejected creation to the event of the job.
 func quotaWithinASecond(t *testing.T, r *rig) {
 	ns := r.namespace(t, "quota-within")
 	p := r.operator(t, ns)

@@ -21,8 +21,8 @@ import (
 	"stoic/training/kinds/v2beta1"
 )
 
-// TestProblems: whatever the pod layer says about a replica that cannot run is an event of the job, once, within a second, and
-// counted.
+// TestProblems: whatever the pod layer reports about a replica that cannot run becomes an event of the job, once, within a
+// second, and is counted.
 func TestProblems(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml"), filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml")}})
@@ -45,12 +45,12 @@ func TestProblems(t *testing.T) {
 	})
 }
 
-// podSpec is a spec with further lines in the pod template, such as "nodeSelector: {a: b}".
+// podSpec returns a spec with further lines in the pod template, such as "nodeSelector: {a: b}".
 func podSpec(lines, rtype string) string {
 	return strings.Replace(endless("", rtype), "          containers:", "          "+lines+"\n          containers:", 1)
 }
 
-// counted is what the operator counts of a reason.
+// counted returns the operator's count for a reason.
 func (p *process) counted(t *testing.T, reason string) float64 {
 	t.Helper()
 	sum, _ := p.metric(t, "training_operator_job_problems_total{", fmt.Sprintf("reason=%q", reason))
@@ -59,14 +59,25 @@ func (p *process) counted(t *testing.T, reason string) float64 {
 
 func (p *process) countsOnce(t *testing.T, reason string) {
 	t.Helper()
-	if n := p.counted(t, reason); n != 1 {
-		t.Errorf("%s is counted %v times, want once", reason, n)
+	p.counts(t, reason, 1)
+}
+
+// counts awaits the operator's count for a reason: it counts an event after the API server has stored it, and shown it.
+func (p *process) counts(t *testing.T, reason string, want float64) {
+	t.Helper()
+	var n float64
+	await(t, reason+" to be counted", func() (bool, string) {
+		n = p.counted(t, reason)
+		return n >= want, fmt.Sprint(n)
+	})
+	if n != want {
+		t.Errorf("%s is counted %v times, want %v", reason, n, want)
 	}
 }
 
 const tooMuch = "resources: {limits: {nvidia.com/gpu: 99}}"
 
-// unschedulable: three pods are one event, also after a restart of the operator.
+// unschedulable: three pods cause one event, also after a restart of the operator.
 func unschedulable(t *testing.T, r *rig) {
 	ns := r.namespace(t, "unschedulable")
 	p := r.operator(t, ns)
@@ -85,13 +96,13 @@ func unschedulable(t *testing.T, r *rig) {
 	again.countsOnce(t, training.ReasonPodUnschedulable)
 }
 
-// endlessWith is a spec whose containers have further lines.
+// endlessWith returns a spec whose containers have further lines.
 func endlessWith(container, rtype string) string {
 	return strings.Replace(worker(container, rtype), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
 }
 
-// problemWithinASecond measures from the condition of the pod to the event of the job, each as a watch shows it. Of three the
-// fastest counts: a busy machine delays some, a defect all.
+// problemWithinASecond measures from the condition of the pod to the event of the job, each as a watch shows it. The fastest of
+// three counts: a busy machine delays some, a defect all.
 func problemWithinASecond(t *testing.T, r *rig) {
 	ns := r.namespace(t, "within")
 	r.operator(t, ns)
@@ -111,7 +122,7 @@ func problemWithinASecond(t *testing.T, r *rig) {
 	}
 }
 
-// fromPodToJob is the time from when a pod of the job is as asked for to when the job has an event.
+// fromPodToJob returns the time from when a pod of the job meets a condition to when the job has an event.
 func (r *rig) fromPodToJob(t *testing.T, ns, job, reason string, is func(*corev1.Pod) bool, begin func()) time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -137,7 +148,7 @@ func (r *rig) fromPodToJob(t *testing.T, ns, job, reason string, is func(*corev1
 	return jobAt.Sub(podAt)
 }
 
-// first is when a watch shows what is looked for; zero if it ends before.
+// first returns when a watch first shows a match; zero if it ends before.
 func first(w watch.Interface, is func(watch.Event) bool) time.Time {
 	defer w.Stop()
 	for e := range w.ResultChan() {
@@ -156,7 +167,7 @@ func schedulingGated(t *testing.T, r *rig) {
 	p.countsOnce(t, training.ReasonPodSchedulingGated)
 }
 
-// imageNotPulled: the test is the kubelet, which says two things in turn.
+// imageNotPulled: the test acts as the kubelet, which reports two things in turn.
 func imageNotPulled(t *testing.T, r *rig) {
 	ns := r.namespace(t, "image")
 	p := r.operator(t, ns)
@@ -215,7 +226,7 @@ func evicted(t *testing.T, r *rig) {
 	p.countsOnce(t, training.ReasonPodEvicted)
 }
 
-// saysOfImage is a kubelet that cannot pull the image of the worker.
+// saysOfImage acts as a kubelet that cannot pull the image of the worker.
 func (r *rig) saysOfImage(t *testing.T, ns, pod, container string) {
 	t.Helper()
 	status := fmt.Sprintf(`{"status":{"containerStatuses":[{"name":%q,"image":"training:1","imageID":"","ready":false,"restartCount":0,
@@ -231,7 +242,7 @@ func failsToPull(p *corev1.Pod) bool {
 	})
 }
 
-// imageWithinASecond measures from the status of the pod to the event of the job, and sends it once, whichever process does.
+// imageWithinASecond measures from the status of the pod to the event of the job, which is sent once, whichever process sends it.
 func imageWithinASecond(t *testing.T, r *rig) {
 	ns := r.namespace(t, "image-within")
 	p := r.operator(t, ns)
@@ -261,7 +272,7 @@ func imageWithinASecond(t *testing.T, r *rig) {
 	}
 }
 
-// launcherProblems: the pod of the launcher of an MPIJob of v2beta1 is made by the Job controller, and is told of on the MPIJob.
+// launcherProblems: the Job controller creates the launcher's pod of an MPIJob of v2beta1, and its problems are reported on the MPIJob.
 func launcherProblems(t *testing.T, r *rig) {
 	r = r.of(v2beta1.MPIJob())
 	ns := r.namespace(t, "launcher")
@@ -286,9 +297,7 @@ func launcherProblems(t *testing.T, r *rig) {
 	for i := range 3 {
 		r.reportedOnce(t, ns, fmt.Sprintf("pi-%d", i), training.ReasonPodUnschedulable, fmt.Sprintf("pod pi-%d-launcher-", i))
 	}
-	if n := p.counted(t, training.ReasonPodUnschedulable); n != 3 {
-		t.Errorf("counted %v times, want once for each of three jobs", n)
-	}
+	p.counts(t, training.ReasonPodUnschedulable, 3)
 	r.saysOfImage(t, ns, r.podsOf(t, ns, training.JobRoleLauncher)[0].Name, "mpi")
 	await(t, "the event about the image", func() (bool, string) {
 		list, err := r.typed.CoreV1().Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=" + training.ReasonPodImageFailed})

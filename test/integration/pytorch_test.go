@@ -17,13 +17,12 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestPyTorchJob: what is different for a second kind. The operator serves both all the time; the CRD of this one
-// comes late.
+// TestPyTorchJob: the differences of a second kind. The operator serves both all the time; the CRD of this one is created late.
 func TestPyTorchJob(t *testing.T) {
 	pyTorchSuite(t, filepath.Join(root, "deploy/crd/pytorchjobs.yaml"), true)
 }
 
-// TestPyTorchJobWithCRDOfTrainingOperator194 takes the shape that is written by hand; TestContract does the same for TFJobs.
+// TestPyTorchJobWithCRDOfTrainingOperator194 uses the shape that is written by hand; TestContract does the same for TFJobs.
 func TestPyTorchJobWithCRDOfTrainingOperator194(t *testing.T) {
 	pyTorchSuite(t, filepath.Join(root, "test/fixtures/pytorchjobs-v1.9.4-written.yaml"), false)
 }
@@ -68,12 +67,12 @@ func pyWorkers(restart string, replicas int, annotations string) string {
 	return "\n  pytorchReplicaSpecs:" + pyReplicaType("Worker", restart, replicas, annotations) + "\n"
 }
 
-// ends is a pod that ends well after that time.
+// ends returns annotations of a pod that succeeds after that time.
 func ends(after string) string {
 	return `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: ` + after + `}`
 }
 
-// oneKindIsMissing: a kind without CRD is a gauge and a line in the log; the other one is served.
+// oneKindIsMissing: a kind without a CRD causes a gauge and a log line; the other one is served.
 func oneKindIsMissing(t *testing.T, r *rig) {
 	p := r.operator(t, "")
 	served := func(kind string, want float64) {
@@ -123,7 +122,7 @@ func pyHappyPath(t *testing.T, r *rig) {
 	}
 }
 
-// pyPod checks what the API server has of a pod: variables, init container ("name image host") and the label of masters.
+// pyPod checks a pod in the API server: variables, init container ("name image host") and the label of masters.
 func pyPod(t *testing.T, r *rig, ns, name, variables, initial, job string) {
 	t.Helper()
 	pod, err := r.typed.CoreV1().Pods(ns).Get(context.Background(), name, metav1.GetOptions{})
@@ -154,7 +153,7 @@ func pyPod(t *testing.T, r *rig, ns, name, variables, initial, job string) {
 	}
 }
 
-// pyScaled: whoever may edit jobs may scale them, with nothing but kubectl scale.
+// pyScaled: users who may edit jobs can scale them, with nothing but kubectl scale.
 func pyScaled(t *testing.T, r *rig) {
 	ns := r.namespace(t, "scaled")
 	r.operator(t, ns)
@@ -223,8 +222,8 @@ func (r *rig) awaitRejected(t *testing.T, ns, name string) *training.Head {
 	return head
 }
 
-// twoKindsOneName: pods are named after the job, so the later one is told, and nothing of the other is touched. When
-// the names are free it goes on.
+// twoKindsOneName: pods are named after the job, so the later job is reported, and nothing of the other is touched. When the
+// names are free it continues.
 func twoKindsOneName(t *testing.T, r *rig) {
 	ns := r.namespace(t, "namesakes")
 	p := r.operator(t, ns)
@@ -253,7 +252,7 @@ func twoKindsOneName(t *testing.T, r *rig) {
 		t.Errorf("the second one: %s", describe(&head.Status))
 	}
 	r.kubectl(t, nil, "-n", ns, "delete", "tfjob", "twin", "--cascade=foreground", "--wait=true", "--timeout=60s")
-	p.stop(t) // it would look again in five minutes; one that starts looks at once
+	p.stop(t) // it would retry in five minutes; a new one tries immediately
 	r.operator(t, ns)
 	r.awaitState(t, ns, "twin", training.Succeeded)
 }

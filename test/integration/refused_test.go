@@ -10,7 +10,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// quotaLifted: two of four pods fit. The status tells of those that run; the others come when there is room.
+// quotaLifted: two of four pods fit. The status reports those that run; the others are created when there is room.
 func quotaLifted(t *testing.T, r *rig) {
 	ns := r.namespace(t, "quota")
 	r.operator(t, ns)
@@ -28,8 +28,8 @@ func quotaLifted(t *testing.T, r *rig) {
 	r.checkKept(t, ns, "job", before)
 }
 
-// admissionLifted: what a policy forbids is reported once and tried again without anybody's help. (A refusal as invalid is
-// tried again, too, but only every five minutes: most of these stay.)
+// admissionLifted: what a policy rejects is reported once and retried automatically. (A rejection as invalid is retried, too, but
+// only every five minutes: most of these persist.)
 func admissionLifted(t *testing.T, r *rig) {
 	ns := r.namespace(t, "admission")
 	r.operator(t, ns)
@@ -66,10 +66,10 @@ spec: {policyName: no-latest, validationActions: [Deny]}
 	r.reportedOnce(t, ns, "job", "FailedCreatePod", "not for everybody")
 }
 
-// namespaceDeleted: nobody makes pods in a namespace that goes, nor tries to.
+// namespaceDeleted: no client creates pods in a namespace that is being deleted, and the operator does not try to.
 func namespaceDeleted(t *testing.T, r *rig) {
 	ns := r.namespace(t, "going")
-	r.operator(t, ns) // of this namespace alone, so that its requests can be told from others'
+	r.operator(t, ns) // of this namespace alone, so that its requests can be distinguished from others'
 	for i := range 3 {
 		r.apply(t, ns, manifest(fmt.Sprintf("job-%d", i), endless("", "replicas: 5")))
 	}
@@ -91,7 +91,7 @@ func namespaceDeleted(t *testing.T, r *rig) {
 		}
 	}
 	t.Log(counts)
-	// Fifteen pods go: at most one write of a status for each, beside the refused creations.
+	// Fifteen pods are deleted: at most one write of a status for each, beside the rejected creations.
 	if n := counts["patch "+kinds.TFJob().Plural+" 200"]; n > 15 {
 		t.Errorf("%d writes of statuses: %v", n, counts)
 	}

@@ -12,7 +12,7 @@ import (
 	"stoic/training"
 )
 
-// checkRejected waits until a job that never started is rejected as architecture.md says, and its author told.
+// checkRejected waits until a job that never started is rejected as in architecture.md, and an event reports it.
 func checkRejected(t *testing.T, r *rig, ns string, m malformed) {
 	t.Helper()
 	if r.structural && m.pruned != "" {
@@ -48,7 +48,7 @@ func checkConditions(t *testing.T, r *rig, ns string, m malformed) {
 	}
 }
 
-// checkReported: the sentences to the author, each once.
+// checkReported checks the sentences in events, each once.
 func checkReported(t *testing.T, r *rig, ns string, m malformed) {
 	t.Helper()
 	var events []event
@@ -93,7 +93,7 @@ func malformedStored(t *testing.T, r *rig) {
 		t.Errorf("training_operator_panics_total is %v", got)
 	}
 
-	// A restart says nothing a second time and writes nothing.
+	// A restart reports nothing a second time and writes nothing.
 	before := map[string]string{}
 	events := 0
 	for _, m := range nonsense() {
@@ -127,7 +127,7 @@ func rejectedThenRepaired(t *testing.T, r *rig) {
 			continue // no edit corrects a name
 		}
 		checkRejected(t, r, ns, m)
-		// replace and not apply: the object was not applied by anyone, and its spec may not even be an object.
+		// replace and not apply: no client applied the object, and its spec may not even be an object.
 		r.kubectl(t, []byte(manifest(m.name, worker("", ""))), "-n", ns, "replace", "-f", "-")
 	}
 	for _, m := range nonsense() {
@@ -139,7 +139,7 @@ func rejectedThenRepaired(t *testing.T, r *rig) {
 			t.Errorf("%s: conditions of the rejection are left: %s", m.name, describe(&head.Status))
 		}
 	}
-	// The common way: kubectl apply of a wrong manifest and then of the right one.
+	// The usual sequence: kubectl apply of a malformed manifest and then of the corrected one.
 	r.apply(t, ns, manifest("applied", worker(`resources: {limits: {cpu: "1e1.5"}}`, "")))
 	checkRejected(t, r, ns, malformed{name: "applied", path: inContainer + ".resources.limits.cpu"})
 	r.apply(t, ns, manifest("applied", worker(`resources: {limits: {cpu: "1"}}`, "")))
@@ -153,7 +153,7 @@ func rejectedThenRepaired(t *testing.T, r *rig) {
 func runningThenNonsense(t *testing.T, r *rig) {
 	ns := r.namespace(t, "edited")
 	r.operator(t, ns)
-	// Without exit code the pods run until they are told to end.
+	// Without an exit code the pods run until they are deleted.
 	endless := strings.Replace(worker("", "replicas: 2"), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
 	r.apply(t, ns, manifest("job", endless))
 	r.awaitState(t, ns, "job", training.Running)
@@ -203,8 +203,8 @@ func malformedDeleted(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "delete", "namespace", ns, "--wait=true", "--timeout=90s")
 }
 
-// unknownFields: what no library of ours knows reaches the API server. It prunes the field from the pod, and says so
-// to whoever asked for strict reading; the operator's own warning event names the nearest field.
+// unknownFields: a field that no library of ours knows reaches the API server. It prunes the field from the pod, and reports it
+// to clients with strict validation; the operator's own warning event names the nearest field.
 func unknownFields(t *testing.T, r *rig) {
 	ns := r.namespace(t, "unknown")
 	r.operator(t, ns)
@@ -215,7 +215,7 @@ func unknownFields(t *testing.T, r *rig) {
 		t.Fatalf("containers: %v", kept)
 	}
 	if _, there := kept[0].(map[string]any)["imagePullPolicee"]; !there {
-		return // this shape of the CRD prunes it: there is nothing to tell
+		return // this shape of the CRD prunes it: there is nothing to report
 	}
 	await(t, "a warning", func() (bool, string) {
 		events := r.events(t, ns, "job")

@@ -11,9 +11,9 @@ import (
 	"stoic/training"
 )
 
-// limitReached: three workers fail at once with an exit code that asks for another try, three restarts are allowed, and
-// the operator is killed between the record and the deletions, and again while the pods are recreated; in between
-// somebody wipes the status. No restart is forgotten, none is counted twice.
+// limitReached: three workers fail together with a retryable exit code, and three restarts are allowed. The operator is killed
+// between the record and the deletions, and again while the pods are recreated; in between another client wipes the status. No
+// restart is forgotten, and none is counted twice.
 func limitReached(t *testing.T, r *rig) {
 	ns := r.namespace(t, "counted")
 	p := r.operator(t, ns)
@@ -27,7 +27,7 @@ func limitReached(t *testing.T, r *rig) {
 		n, saw := total()
 		return n == 3, saw
 	})
-	p.kill(t) // no pod has stood for ten seconds yet
+	p.kill(t) // no pod is ten seconds old yet
 	first := r.pods(t, ns, "job")
 	if failed := r.head(t, ns, "job").Ledger.Failed; len(first) != 3 || len(failed) != 3 {
 		t.Fatalf("pods %v, on record %v; want three of each", first, failed)
@@ -54,7 +54,7 @@ func limitReached(t *testing.T, r *rig) {
 	if got, want := head.Status.Condition(training.Failed).Message, "Job job has failed because it has reached the specified backoff limit"; got != want {
 		t.Errorf("message: %s, want %s", got, want)
 	}
-	await(t, "the end on record, if a pod is missing", func() (bool, string) { // the status says so first
+	await(t, "the end on record, if a pod is missing", func() (bool, string) { // the status has it first
 		head = r.head(t, ns, "job")
 		return head.Ledger.Terminal == training.Failed || len(r.pods(t, ns, "job")) == 3, fmt.Sprintf("%+v", head.Ledger)
 	})
@@ -65,8 +65,8 @@ func limitReached(t *testing.T, r *rig) {
 	if strings.Trim(counts, "1 ") != "" || counts == "" {
 		t.Errorf("the pods say that %q failed before them, want 1 each", counts)
 	}
-	// Three pods at first. All three fail and are made again, which is three restarts; the next failure ends the job, and can
-	// do so before the last two are made again. One was awaited above.
+	// There are three pods at first. All three fail and are recreated, which is three restarts. The next failure ends the job,
+	// possibly before the last two are recreated. One was awaited above.
 	made := 0
 	for _, q := range r.requests(t) {
 		if q.Verb == "create" && q.ObjectRef.Resource == "pods" && q.ObjectRef.Namespace == ns && q.ResponseStatus.Code == http.StatusCreated {

@@ -33,7 +33,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// root is the checkout, seen from this package.
+// root is the checkout, relative to this package.
 const root = "../.."
 
 // patience bounds every wait for a condition; it is generous because machines are slow, never because a test needs it.
@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build a main package of the checkout with flags of go build.
+// build builds a main package of the checkout with flags of go build.
 func build(t *testing.T, program string, flags ...string) (file string) {
 	t.Helper()
 	file, err := programs.Build(context.Background(), program, flags...)
@@ -68,7 +68,7 @@ func build(t *testing.T, program string, flags ...string) (file string) {
 	return file
 }
 
-// raceDetector is the flag of go build for it where that can be: it is built with a C compiler.
+// raceDetector returns the flag of go build for it if possible: it needs a C compiler.
 func raceDetector() []string {
 	name, err := exec.Command("go", "env", "CC").Output()
 	if err == nil {
@@ -88,16 +88,16 @@ type rig struct {
 	typed   kubernetes.Interface
 	mapper  meta.ResettableRESTMapper
 	kind    *training.Kind // of the jobs that it reads
-	// keepsGeneration: the shape keeps status.observedGeneration.
+	// keepsGeneration: the shape does not prune status.observedGeneration.
 	keepsGeneration bool
-	// structural: the shape says what a spec is; the API server takes nulls away that it does not allow.
+	// structural: the shape has a schema of the spec; the API server removes nulls that it does not allow.
 	structural bool
 	// flags of go build for the operator: the race detector.
 	flags []string
 }
 
-// sized is how many objects a test makes that shows what comes of many: some with each change, and more where STOIC_LARGE is set, as the
-// nightly run does. What it asserts is the same.
+// sized returns how many objects a test of large numbers creates: some at each change, and more if STOIC_LARGE is set, as in the
+// nightly run. The assertions are the same.
 func sized(some, large int) int {
 	if os.Getenv("STOIC_LARGE") != "" {
 		return large
@@ -105,8 +105,8 @@ func sized(some, large int) int {
 	return some
 }
 
-// newRig starts a control plane with the open CRD, lets before store what no schema would let in, and then brings
-// the CRD into the given shape ("" leaves it open).
+// newRig starts a control plane with the open CRD, calls before to store what no schema would accept, and then changes the CRD to
+// the given shape ("" leaves it open).
 func newRig(t *testing.T, shape string, before func(*rig)) *rig {
 	t.Helper()
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "test/fixtures/tfjobs-open.yaml")}})
@@ -118,8 +118,8 @@ func newRig(t *testing.T, shape string, before func(*rig)) *rig {
 	return r
 }
 
-// bareRig starts a control plane in which nothing of ours is installed, beyond what the options name. The operator's
-// user has a kubeconfig called "operator".
+// bareRig starts a control plane without anything of ours beyond what the options name. The operator's user has a kubeconfig
+// called "operator".
 func bareRig(t *testing.T, o cluster.Options) *rig {
 	t.Helper()
 	o.Source, o.Audit, o.Progress = filepath.Join(root, "localcluster"), true, t.Output()
@@ -135,7 +135,7 @@ func bareRig(t *testing.T, o cluster.Options) *rig {
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(typed.Discovery())), keepsGeneration: true}
 }
 
-// release of Kubernetes that the control planes are, such as 1.36; "" is that of localcluster/go.mod.
+// release returns the Kubernetes release of the control planes, such as 1.36; "" is that of localcluster/go.mod.
 func release() string { return os.Getenv("STOIC_KUBERNETES") }
 
 // permit installs the namespace and the permissions that deploy/ gives to the operator.
@@ -146,7 +146,7 @@ func (r *rig) permit(t *testing.T, more ...string) {
 	}
 }
 
-// of is the same control plane, for jobs of another kind.
+// of returns the same control plane, for jobs of another kind.
 func (r *rig) of(kind *training.Kind) *rig {
 	other := *r
 	other.kind = kind
@@ -171,7 +171,7 @@ func (r *rig) jobs(ns string) dynamic.ResourceInterface {
 	return r.dynamic.Resource(runtimeschema.GroupVersionResource{Group: r.kind.Group, Version: r.kind.Version, Resource: r.kind.Plural}).Namespace(ns)
 }
 
-// head reads a job; nil if there is none.
+// head returns a job; nil if it does not exist.
 func (r *rig) head(t *testing.T, ns, name string) *training.Head {
 	t.Helper()
 	u := r.raw(t, ns, name)
@@ -193,7 +193,7 @@ func (r *rig) raw(t *testing.T, ns, name string) *unstructured.Unstructured {
 	return u
 }
 
-// await waits until the condition holds. It says what it saw when it gives up.
+// await waits until the condition holds. When it gives up, it reports what it saw.
 func await(t *testing.T, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
 	operator.Await(t, patience, what, holds)
@@ -216,7 +216,7 @@ func (r *rig) awaitState(t *testing.T, ns, name string, want training.ConditionT
 	return head
 }
 
-// describe writes conditions as "Created=True(TFJobCreated) Running=True(TFJobRunning)".
+// describe formats conditions as "Created=True(TFJobCreated) Running=True(TFJobRunning)".
 func describe(s *training.Status) string {
 	var parts []string
 	for _, c := range s.Conditions {
@@ -225,10 +225,10 @@ func describe(s *training.Status) string {
 	return strings.Join(parts, " ")
 }
 
-// event is what a test wants to know of one.
+// event is the part of an event that tests compare.
 type event struct{ Type, Reason, Path, Message string }
 
-// events returns what was told of one object, without repetition counts.
+// events returns the events about one object, without repetition counts.
 func (r *rig) events(t *testing.T, ns, name string) []event {
 	t.Helper()
 	list, err := r.typed.CoreV1().Events(ns).List(context.Background(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
@@ -244,7 +244,7 @@ func (r *rig) events(t *testing.T, ns, name string) []event {
 	return found
 }
 
-// uids of the pods or services of a job, by name.
+// pods returns the UIDs of the pods of a job, by name.
 func (r *rig) pods(t *testing.T, ns, job string) map[string]string {
 	t.Helper()
 	list, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: training.LabelJob + "=" + job})
@@ -276,13 +276,13 @@ type audited struct {
 	Received      time.Time       `json:"requestReceivedTimestamp"`
 }
 
-// requests of the operator, as the API server saw them.
+// requests returns the operator's requests, as the API server logged them.
 func (r *rig) requests(t *testing.T) []audited {
 	t.Helper()
 	return r.requestsOf(t, operator.User)
 }
 
-// nothingIsForbidden: the permissions that are shipped are enough for all that the operator has asked for.
+// nothingIsForbidden: the shipped permissions are enough for all requests of the operator.
 func nothingIsForbidden(t *testing.T, r *rig) {
 	for _, q := range r.requests(t) {
 		if q.ResponseStatus.Code == 403 {
@@ -291,9 +291,9 @@ func nothingIsForbidden(t *testing.T, r *rig) {
 	}
 }
 
-// sideBySide runs scenarios that share a rig and do not disturb each other, two at a time, beside those of other tests, and waits for them.
-// None of them calls t.Parallel: it would queue behind every test that has not begun, while each of those starts a control plane and
-// queues in turn. Twenty idle control planes cost more than the scenarios do.
+// sideBySide runs scenarios that share a rig and do not disturb each other, two at a time, and waits for them. None of them calls
+// t.Parallel: it would queue behind every test that has not begun, each of which starts a control plane and queues in turn.
+// Twenty idle control planes cost more than the scenarios do.
 func sideBySide[R any](t *testing.T, r R, scenarios map[string]func(*testing.T, R)) {
 	t.Helper()
 	var group errgroup.Group
@@ -307,7 +307,7 @@ func sideBySide[R any](t *testing.T, r R, scenarios map[string]func(*testing.T, 
 	_ = group.Wait() // scenarios fail by their own t
 }
 
-// requestsOf some users.
+// requestsOf returns the requests of some users.
 func (r *rig) requestsOf(t *testing.T, users ...string) []audited {
 	t.Helper()
 	text, err := os.ReadFile(r.cluster.AuditLog())

@@ -28,40 +28,40 @@ func planes() []plane {
 	}
 }
 
-// shortage is a right that is taken away, a way to where it is needed, and what shows that it is missing.
+// shortage is a right that is removed, the steps to where it is needed, and the evidence that it is missing.
 type shortage struct {
 	right
 	plane string
 	kind  *training.Kind // of the job
 	flags []string       // of the operator
 	event string         // reason of an event of the job that has the API server's words; "" if there is none
-	// refused is the right as the API server names it, where that is not this one.
+	// refused is the right as the API server names it, where that differs.
 	refused refusal
-	// needed: without it no job can be decided on, and the process is not ready while it has never been listed.
+	// needed: without it no job can be reconciled, and the process is not ready until it has listed once.
 	needed bool
-	// silent: the log says nothing within a minute.
+	// silent: the log reports nothing within a minute.
 	silent bool
 	// often: it is tried in each run, not only nightly.
 	often bool
 
 	before func(t *testing.T, r *rig, ns string) // by an administrator, before the operator starts
 	reach  func(t *testing.T, r *rig, ns string) // while it runs
-	heals  func(t *testing.T, r *rig, ns string) // what comes to hold when the right is there
-	// instead of all of that.
+	heals  func(t *testing.T, r *rig, ns string) // what becomes true once the right is granted
+	// instead replaces all of that.
 	instead func(t *testing.T, r *rig, s shortage)
 }
 
 type refusal struct{ verb, resource, words string }
 
-// unnoticed are rights without which nothing is missing in a test, and why they are given all the same.
+// unnoticed returns rights whose absence no test notices, with the reasons why they are granted nevertheless.
 func unnoticed() map[right]string { return map[right]string{} }
 
-// shortages are all cases.
+// shortages returns all cases.
 func shortages() []shortage {
 	return slices.Concat(ofKinds(), ofPods(), ofGangs(), ofNativeGangs(), ofAutoscalers(), ofMPIJobs(), ofMPIJobsV2Beta1(), ofProcess())
 }
 
-// read are the cases of what is listed and watched: the operator asks for it when it starts.
+// read returns the cases of what is listed and watched: the operator does that when it starts.
 func read(group, resource string, s shortage) (all []shortage) {
 	for _, verb := range []string{"list", "watch"} {
 		s.right = right{verb, group, resource}
@@ -76,7 +76,7 @@ func read(group, resource string, s shortage) (all []shortage) {
 	return all
 }
 
-// ofKinds: the jobs themselves. That a kind is another one makes no difference, so each run tries one.
+// ofKinds: the jobs themselves. Another kind makes no difference, so each run tries one.
 func ofKinds() (all []shortage) {
 	for _, kind := range kinds.All() {
 		plain := shortage{plane: "v1", kind: kind, often: kind.Name == "TFJob", needed: true}
@@ -85,17 +85,17 @@ func ofKinds() (all []shortage) {
 			all = append(all, s)
 		}
 		all = append(all, read(kind.Group, kind.Plural, plain)...)
-		// A job whose time to live is over is deleted, and looked at before that.
+		// A job whose time to live is over is deleted, and read before that.
 		add("get", kind.Plural, shortage{before: finished, heals: jobDeleted})
 		add("delete", kind.Plural, shortage{before: finished, heals: jobDeleted, event: training.ReasonDeleteJobFailed})
-		// At the end it is noted which pods are to go.
+		// At the end the operator records which pods to delete.
 		add("patch", kind.Plural, shortage{reach: endsClean, heals: cleaned})
 		add("patch", kind.Plural+"/status", shortage{reach: begins, heals: runs, event: kind.Reason(training.ReasonFailedValidation)})
 		add("update", kind.Plural+"/finalizers", shortage{reach: begins, heals: runs, event: training.ReasonCreateServiceFailed, refused: finalizers()})
 	}
 	for i := range all {
 		if all[i].kind.Name == "MPIJob" && all[i].verb == "update" {
-			all[i].event = training.ReasonCreateDependentFailed // its ConfigMap comes before its pods
+			all[i].event = training.ReasonCreateDependentFailed // its ConfigMap is created before its pods
 		}
 	}
 	return all
@@ -124,7 +124,7 @@ func ofPods() (all []shortage) {
 	return like(plain, all)
 }
 
-// like gives cases what they have in common.
+// like sets what cases have in common.
 func like(plain shortage, all []shortage) []shortage {
 	for i := range all {
 		all[i].plane, all[i].kind, all[i].flags, all[i].often = plain.plane, plain.kind, plain.flags, all[i].often || plain.often
@@ -132,7 +132,7 @@ func like(plain shortage, all []shortage) []shortage {
 	return all
 }
 
-// ofGroups are the cases of what a job has one of beside its pods, under its own name.
+// ofGroups returns the cases of the single object that a job has beside its pods, under its own name.
 func ofGroups(of schema.Resource, u upkeep) []shortage {
 	made := func(t *testing.T, r *rig, ns string) { u.there(t, r, ns) }
 	all := read(of.Group, of.Plural, shortage{reach: u.begins, heals: made})
@@ -144,7 +144,7 @@ func ofGroups(of schema.Resource, u upkeep) []shortage {
 			heals: func(t *testing.T, r *rig, ns string) { r.awaitDependent(t, of, ns, jobName, false) }})
 }
 
-// ofGangs: groups of Volcano and of the coscheduling plugin, and the priorities that both go by.
+// ofGangs: groups of Volcano and of the coscheduling plugin, and the priorities that both use.
 func ofGangs() []shortage {
 	reasons := training.DependentReasonsOf(training.PodGroups())
 	volcano := like(shortage{plane: "v1", kind: kinds.TFJob(), flags: []string{"--gang-scheduler-name=volcano"}},
@@ -158,7 +158,7 @@ func ofGangs() []shortage {
 	return slices.Concat(volcano, plugin)
 }
 
-// ofNativeGangs: what kube-scheduler goes by itself.
+// ofNativeGangs: the objects that kube-scheduler itself uses.
 func ofNativeGangs() (all []shortage) {
 	workloads, groups := nativeKinds()
 	for _, of := range []schema.Resource{workloads, groups} {
@@ -166,7 +166,7 @@ func ofNativeGangs() (all []shortage) {
 	}
 	for i := range all {
 		all[i].often = false
-		if all[i].right == (right{"patch", workloads.Group, workloads.Plural}) { // it stays as it was made, but for its labels
+		if all[i].right == (right{"patch", workloads.Group, workloads.Plural}) { // it is not changed, except its labels
 			all[i].before, all[i].reach, all[i].heals, all[i].event = owned(workloads, jobName, false), nil, labelled(workloads, jobName), ""
 		}
 	}
@@ -188,20 +188,20 @@ func ofMPIJobs() (all []shortage) {
 			shortage{right: right{"patch", of.Group, of.Plural}, before: owned(of, name, false), heals: labelled(of, name)})
 	}
 	all = append(all,
-		// The author names another service account: the one that was made goes.
+		// The user names another service account: the created one is deleted.
 		shortage{right: right{"delete", "", "serviceaccounts"}, reach: then(begins, runs, namesAccount), heals: func(t *testing.T, r *rig, ns string) {
 			r.awaitDependent(t, training.ServiceAccounts(), ns, jobName+"-launcher", false)
 		}, event: training.ReasonDeleteDependentFailed},
-		// A binding to another role cannot be changed, so it is made again.
+		// A binding to another role cannot be changed, so it is recreated.
 		shortage{right: right{"delete", "rbac.authorization.k8s.io", "rolebindings"}, before: owned(training.RoleBindings(), jobName+"-launcher", true),
 			heals: bindsOwnRole, event: training.ReasonDeleteDependentFailed},
-		// Nobody can grant what he may not do himself.
+		// A user can grant only rights that he has.
 		shortage{right: right{"create", "", "pods/exec"}, reach: begins, heals: namesWorkers, often: true, event: training.ReasonCreateDependentFailed,
 			refused: refusal{"grant", "roles", "is attempting to grant RBAC permissions not currently held"}})
 	return like(shortage{plane: "v1", kind: kinds.MPIJob()}, all)
 }
 
-// ofMPIJobsV2Beta1: beside what ofMPIJobs has shown, a key and a Job that runs the launcher.
+// ofMPIJobsV2Beta1: beyond ofMPIJobs, a key and a Job that runs the launcher.
 func ofMPIJobsV2Beta1() []shortage {
 	failed := training.ReasonCreateDependentFailed
 	all := read("batch", "jobs", shortage{needed: true})
@@ -218,7 +218,7 @@ func ofMPIJobsV2Beta1() []shortage {
 	return like(shortage{plane: "v2beta1", kind: v2beta1.MPIJob()}, all)
 }
 
-// ofProcess: what no job is concerned with.
+// ofProcess: what concerns no job.
 func ofProcess() []shortage {
 	elects := []string{"--leader-elect"}
 	const lease = "coordination.k8s.io"

@@ -33,23 +33,23 @@ func (one right) String() string {
 	return strings.TrimSuffix(one.verb+" "+one.resource+"."+one.group, ".")
 }
 
-// name is that of the user who lacks the right, and of a namespace.
+// name returns that of the user who lacks the right, and of a namespace.
 func (one right) name() string {
 	return strings.NewReplacer(" ", "-", ".", "-", "/", "-").Replace(one.String())
 }
 
-// words of the API server about the missing right.
+// words returns part of the API server's message about the missing right.
 func (one right) words() string {
 	return fmt.Sprintf("cannot %s resource %q", one.verb, one.resource)
 }
 
-// in tells whether a rule gives the right.
+// in reports whether a rule gives the right.
 func (one right) in(rule rbacv1.PolicyRule) bool {
 	return slices.Contains(rule.APIGroups, one.group) && slices.Contains(rule.Resources, one.resource) && slices.Contains(rule.Verbs, one.verb)
 }
 
-// shippedRules are those of the operator's roles, in all files of deploy. Roles for users, and that of who reads the metrics, are
-// not the operator's.
+// shippedRules returns those of the operator's roles, in all files of deploy. Roles for users, and that of the reader of the
+// metrics, are not the operator's.
 func shippedRules(t *testing.T) (rules []rbacv1.PolicyRule) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(root, "deploy", "*", "*.yaml"))
@@ -81,7 +81,7 @@ func shippedRules(t *testing.T) (rules []rbacv1.PolicyRule) {
 	return rules
 }
 
-// without this verb; the rules must have it.
+// without returns rules without this verb; the rules must have it.
 func (one right) without(t *testing.T, rules []rbacv1.PolicyRule) (rest []rbacv1.PolicyRule) {
 	t.Helper()
 	taken := false
@@ -98,7 +98,7 @@ func (one right) without(t *testing.T, rules []rbacv1.PolicyRule) (rest []rbacv1
 					verbs = slices.DeleteFunc(verbs, func(verb string) bool { return verb == one.verb })
 				}
 				if len(verbs) > 0 {
-					rest = append(rest, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs})
+					rest = append(rest, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, ResourceNames: rule.ResourceNames, Verbs: verbs})
 				}
 			}
 		}
@@ -109,8 +109,8 @@ func (one right) without(t *testing.T, rules []rbacv1.PolicyRule) (rest []rbacv1
 	return rest
 }
 
-// TestEachRightHasItsCase: whoever adds a right to a role shows what happens without it, or says why nobody notices. That keeps the
-// operator from rights that it does not need.
+// TestEachRightHasItsCase: every right in a role has a case that shows what happens without it, or a reason why no test notices.
+// So the operator gets no rights that it does not need.
 func TestEachRightHasItsCase(t *testing.T) {
 	shipped := map[right]bool{}
 	for _, rule := range shippedRules(t) {
@@ -144,11 +144,11 @@ func TestEachRightHasItsCase(t *testing.T) {
 	}
 }
 
-// rightsVariable, if it is set, tries every right; otherwise those that are different from others. A nightly run sets it.
+// rightsVariable, if it is set, tries every right; otherwise those that differ from others. A nightly run sets it.
 const rightsVariable = "STOIC_RIGHTS"
 
-// TestMissingRights takes one right after the other away from an operator of its own, which says so, stays alive and ready, and goes
-// on by itself when it has the right. Operators and namespaces share control planes that are strict with rights.
+// TestMissingRights removes one right after the other from a separate operator. It reports that, stays alive and ready, and
+// continues by itself when it has the right. Operators and namespaces share control planes that enforce rights strictly.
 func TestMissingRights(t *testing.T) {
 	t.Parallel() // it mostly waits
 	for _, one := range planes() {
@@ -175,7 +175,7 @@ func TestMissingRights(t *testing.T) {
 	}
 }
 
-// run the case.
+// run runs the case.
 func (s shortage) run(t *testing.T, r *rig, all []rbacv1.PolicyRule) {
 	ns := r.namespace(t, s.name())
 	r.bind(t, ns, s.without(t, all))
@@ -200,7 +200,7 @@ func (s shortage) run(t *testing.T, r *rig, all []rbacv1.PolicyRule) {
 	p.answers(t, http.StatusOK)
 }
 
-// operator of the user who lacks the right. It answers when the process does.
+// operator starts the operator as the user who lacks the right. It returns when the process answers.
 func (s shortage) operator(t *testing.T, r *rig) *process {
 	t.Helper()
 	p := &process{operator.Started(t, operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: r.cluster.UserKubeconfig(s.name()),
@@ -209,7 +209,7 @@ func (s shortage) operator(t *testing.T, r *rig) *process {
 	return p
 }
 
-// shows: a metric names the right, the log has the API server's words, and the author of a job that is concerned is told. The
+// shows: a metric names the right, the log has the API server's words, and an event about an affected job reports it. The
 // operator is alive, and ready unless there is something that it has never read.
 func (s shortage) shows(t *testing.T, r *rig, p *process) {
 	t.Helper()
@@ -240,7 +240,7 @@ func (s shortage) shows(t *testing.T, r *rig, p *process) {
 	p.answers(t, ready)
 }
 
-// answers: the process is alive, and readiness is as it must be.
+// answers: the process is alive, and its readiness is as expected.
 func (p *process) answers(t *testing.T, ready int) {
 	t.Helper()
 	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": ready} {
@@ -251,16 +251,16 @@ func (p *process) answers(t *testing.T, ready int) {
 	}
 }
 
-// inLog is a text as a line of the log, which is JSON, has it.
+// inLog returns a text as it is in a JSON log line.
 func inLog(text string) string { return strings.ReplaceAll(text, `"`, `\"`) }
 
-// may asks the API server about a user in the namespace of the same name.
+// may reports whether the API server gives a user a right in the namespace of the same name.
 func (r *rig) may(t *testing.T, user string, one right) bool {
 	t.Helper()
 	return r.mayIn(t, user, user, one)
 }
 
-// mayIn asks about a user in a namespace.
+// mayIn reports whether a user has a right in a namespace.
 func (r *rig) mayIn(t *testing.T, user, namespace string, one right) bool {
 	t.Helper()
 	resource, subresource, _ := strings.Cut(one.resource, "/")
@@ -273,7 +273,7 @@ func (r *rig) mayIn(t *testing.T, user, namespace string, one right) bool {
 	return answer.Status.Allowed
 }
 
-// grant the user all rights.
+// grant grants the user all rights.
 func (s shortage) grant(t *testing.T, r *rig, all []rbacv1.PolicyRule) {
 	t.Helper()
 	roles := r.typed.RbacV1().ClusterRoles()
@@ -302,8 +302,8 @@ func (r *rig) bind(t *testing.T, user string, rules []rbacv1.PolicyRule) {
 	}
 }
 
-// TestTroubleshooting: the page has a row for each right, with the event that there is, and the tests that it names exist. The kinds
-// of jobs share rows, and so do resources that are alike.
+// TestTroubleshooting: the page has a row for each right, with its event if there is one, and the tests that it names exist. The
+// kinds of jobs share rows, and so do similar resources.
 func TestTroubleshooting(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs/troubleshooting.md"))
 	if err != nil {
@@ -357,7 +357,7 @@ func TestTroubleshooting(t *testing.T) {
 	}
 }
 
-// leaseMissing: without the lease the operator waits, which is no failure of the process.
+// leaseMissing: without the lease the operator waits, and the process does not fail.
 func leaseMissing(t *testing.T, r *rig, s shortage) {
 	ns := s.name()
 	p := s.operator(t, r)
@@ -370,8 +370,8 @@ func leaseMissing(t *testing.T, r *rig, s shortage) {
 	runs(t, r, ns)
 }
 
-// leaseLost: a lease that cannot be renewed is lost, and the process ends, as it must. What the kubelet starts then waits, and
-// does not end again.
+// leaseLost: a lease that cannot be renewed is lost, and the process ends, as it must. The process that the kubelet then starts
+// waits, and does not end again.
 func leaseLost(t *testing.T, r *rig, s shortage) {
 	ns := s.name()
 	r.store(t, ns, jobOf(r.kind, nil, ""))

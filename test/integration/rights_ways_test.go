@@ -23,10 +23,10 @@ import (
 	"stoic/training"
 )
 
-// The ways of cases to where a right is needed, and what holds when it is there. Each job has the same name.
+// The steps of cases to where a right is needed, and what holds once it is granted. Each job has the same name.
 const jobName = "job"
 
-// step is one of a way.
+// step is one step of a case.
 type step = func(t *testing.T, r *rig, ns string)
 
 // then takes steps one after the other.
@@ -38,7 +38,7 @@ func then(steps ...step) step {
 	}
 }
 
-// mains are the replica types without which a job of the kind is none.
+// mains returns the replica types that a job of the kind must have.
 func mains(kind *training.Kind) []string {
 	switch kind.Name {
 	case "MPIJob":
@@ -49,7 +49,7 @@ func mains(kind *training.Kind) []string {
 	return []string{"Worker"}
 }
 
-// jobOf a kind, whose first replica ends well after a time, or never if that is empty.
+// jobOf returns a job of a kind, whose first replica succeeds after a time, or never if that is empty.
 func jobOf(kind *training.Kind, policy map[string]any, after string) string {
 	rtypes := map[string]any{}
 	for i, name := range mains(kind) {
@@ -63,7 +63,7 @@ func jobOf(kind *training.Kind, policy map[string]any, after string) string {
 		"spec": map[string]any{"runPolicy": policy, kind.ReplicaSpecsField: rtypes}}))
 }
 
-// store an object, which may be of a kind that a job has, or a job.
+// store creates an object, which may be a dependent of a job, or a job.
 func (r *rig) store(t *testing.T, ns, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
@@ -85,7 +85,7 @@ func (r *rig) store(t *testing.T, ns, manifest string) *unstructured.Unstructure
 	return stored
 }
 
-// edit the job.
+// edit patches the job.
 func (r *rig) edit(t *testing.T, ns, patch string) {
 	t.Helper()
 	mergePatch(t, r.jobs(ns), jobName, patch)
@@ -99,7 +99,7 @@ func suspends(t *testing.T, r *rig, ns string) {
 	r.edit(t, ns, `{"spec":{"runPolicy":{"suspend":true}}}`)
 }
 
-// endsClean: a job ends, and all of its pods are to go.
+// endsClean: a job ends, and all of its pods must be deleted.
 func endsClean(t *testing.T, r *rig, ns string) {
 	r.store(t, ns, jobOf(r.kind, map[string]any{"cleanPodPolicy": "All"}, "1s"))
 }
@@ -145,7 +145,7 @@ func jobDeleted(t *testing.T, r *rig, ns string) {
 	await(t, "the job to be deleted", func() (bool, string) { return r.raw(t, ns, jobName) == nil, "it is there" })
 }
 
-// taken: somebody else has an object of the name that the job needs.
+// taken: another owner has an object with the name that the job needs.
 func taken(resource string) step {
 	_, groups := nativeKinds()
 	manifests := map[string]string{
@@ -180,7 +180,7 @@ func groupUpkeep(of schema.Resource, reasons training.DependentReasons) upkeep {
 			r.edit(t, ns, `{"spec":{"tfReplicaSpecs":{"Worker":{"replicas":2}}}}`)
 		},
 		changed: func(t *testing.T, r *rig, ns string) {
-			if training.IsNative(of) { // kept as it was made: the API server says so, which needs the right, too
+			if training.IsNative(of) { // not changed: the API server rejects the patch, which needs the right, too
 				r.awaitReason(t, ns, jobName, reasons.UpdateFailed)
 				return
 			}
@@ -209,8 +209,8 @@ func (r *rig) awaitSpec(t *testing.T, of schema.Resource, ns, has string) {
 	})
 }
 
-// owned: an earlier operator has made an object of the job, without labels, or somebody has taken them away. With elsewhere, a binding
-// has our labels and is one to another role.
+// owned: an earlier operator has created an object of the job, without labels, or another client has removed them. With
+// elsewhere, a binding has our labels and refers to another role.
 func owned(of schema.Resource, name string, elsewhere bool) step {
 	return func(t *testing.T, r *rig, ns string) {
 		job := r.store(t, ns, jobOf(r.kind, nil, ""))
@@ -231,7 +231,7 @@ func owned(of schema.Resource, name string, elsewhere bool) step {
 	}
 }
 
-// labelled: the object is one of the job's, which the cache sees.
+// labelled: the object belongs to the job, and the cache has it.
 func labelled(of schema.Resource, name string) step {
 	return func(t *testing.T, r *rig, ns string) {
 		t.Helper()
@@ -269,7 +269,7 @@ func namesAccount(t *testing.T, r *rig, ns string) {
 	r.edit(t, ns, `{"spec":{"mpiReplicaSpecs":{"Launcher":{"template":{"spec":{"serviceAccountName":"mine"}}}}}}`)
 }
 
-// launched: the Job of the launcher is there, and is to run.
+// launched: the Job of the launcher exists, and is not suspended.
 func launched(t *testing.T, r *rig, ns string) {
 	t.Helper()
 	await(t, "the launcher", func() (bool, string) {
@@ -286,7 +286,7 @@ func launcherRests(t *testing.T, r *rig, ns string) {
 	})
 }
 
-// changesLauncher in a way that no update of a Job may be, and lets it go on.
+// changesLauncher changes what no update of a Job may change, and resumes the launcher.
 func changesLauncher(t *testing.T, r *rig, ns string) {
 	r.edit(t, ns, `{"spec":{"runPolicy":{"suspend":false},"mpiReplicaSpecs":{"Launcher":{"template":{"spec":{"terminationGracePeriodSeconds":7}}}}}}`)
 }
@@ -299,7 +299,7 @@ func launchedAnew(t *testing.T, r *rig, ns string) {
 	})
 }
 
-// beganBefore: Job controllers before Kubernetes 1.35 leave the start time of a Job that rests where it is.
+// beganBefore: Job controllers before Kubernetes 1.35 keep the start time of a suspended Job.
 func beganBefore(t *testing.T, r *rig, ns string) {
 	if _, err := r.typed.BatchV1().Jobs(ns).Patch(t.Context(), jobName+"-launcher", types.MergePatchType, []byte(`{"status":{"startTime":"2026-01-01T00:00:00Z"}}`),
 		metav1.PatchOptions{}, "status"); err != nil {
@@ -307,12 +307,12 @@ func beganBefore(t *testing.T, r *rig, ns string) {
 	}
 }
 
-// movesLauncher to other nodes, as a queue does, and lets it go on.
+// movesLauncher moves the launcher to other nodes, as a queue does, and resumes it.
 func movesLauncher(t *testing.T, r *rig, ns string) {
 	r.edit(t, ns, `{"spec":{"runPolicy":{"suspend":false},"mpiReplicaSpecs":{"Launcher":{"template":{"spec":{"nodeSelector":{"kubernetes.io/os":"linux"}}}}}}}`)
 }
 
-// nobodyReadsMetrics: with --metrics-secure, who may read them cannot be found out.
+// nobodyReadsMetrics: with --metrics-secure, the operator cannot find out who may read the metrics.
 func nobodyReadsMetrics(t *testing.T, r *rig, s shortage) {
 	ns := s.name()
 	p := &process{operator.InTest(t, operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: r.cluster.UserKubeconfig(ns),
@@ -335,7 +335,7 @@ func nobodyReadsMetrics(t *testing.T, r *rig, s shortage) {
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: account.Name, Namespace: ns}}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	// Nobody has signed the certificate, and this test knows whom it asks.
+	// The certificate is self-signed, and this test knows the server.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 20 * time.Second}
 	get := func() (int, string) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.MetricsAddress()+"/metrics", http.NoBody)

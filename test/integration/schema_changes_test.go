@@ -18,20 +18,20 @@ import (
 	trainingversions "stoic/training/versions"
 )
 
-// schemaChanges is a CRD of TFJobs whose schema changes under stored jobs: in one namespace nobody writes to them, in the other an
-// operator does. See "When the schema changes" in docs/versions.md, whose table this test is.
+// schemaChanges is a CRD of TFJobs whose schema changes under stored jobs. In one namespace no client writes them, in the other
+// an operator does. This test backs the table in "When the schema changes" of docs/versions.md.
 type schemaChanges struct {
 	*rig
 	kind    *servedKind
 	webhook crdv1.WebhookClientConfig
-	left    string // namespace in which nobody writes
+	left    string // namespace in which no client writes
 	served  string // namespace of the operator
 	old     string // version that is converted
 }
 
-// TestSchemaChanges: a CRD gets a default and loses a field, and then gets another default and the field again. What is stored stays as
-// it is, until somebody writes the object; the API server reads it by the schema of today. The operator goes by what is read,
-// without a write of anybody and without a restart; so do validate --live and the conversion.
+// TestSchemaChanges: a CRD gets a default and loses a field, and then gets another default and the field again. Stored objects do
+// not change until a client writes them; the API server reads them by the current schema. The operator acts on what is read,
+// without a write and without a restart; so do validate --live and the conversion.
 func TestSchemaChanges(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := &schemaChanges{rig: bareRig(t, cluster.Options{}), kind: &servedKind{Kind: trainingversions.TFJob(), plural: "tfjobs",
@@ -60,7 +60,7 @@ func TestSchemaChanges(t *testing.T) {
 	})
 	s.reads(t, "policy", `{"backoffLimit":3,"cleanPodPolicy":"All","suspend":false}`)
 	s.reads(t, "deadline", `{"cleanPodPolicy":"All","suspend":false}`)
-	s.reads(t, "nothing", "") // a default counts where the object around it is
+	s.reads(t, "nothing", "") // a default takes effect if its parent object exists
 	s.readsOld(t, "policy", "cleanPodPolicy", `"All"`)
 	s.rejectedLive(t, 0)
 	if now := s.raw(t, s.left, "policy").GetResourceVersion(); now != before {
@@ -75,7 +75,7 @@ func TestSchemaChanges(t *testing.T) {
 
 	s.schema(t, "replace", func(policy map[string]crdv1.JSONSchemaProps) { s.defaults(policy, "None") })
 	s.reads(t, "policy", `{"backoffLimit":3,"cleanPodPolicy":"None","suspend":false}`)
-	s.reads(t, "deadline", `{"activeDeadlineSeconds":600,"cleanPodPolicy":"None","suspend":false}`) // nobody has written it: it is still stored
+	s.reads(t, "deadline", `{"activeDeadlineSeconds":600,"cleanPodPolicy":"None","suspend":false}`) // unwritten: it is still stored
 	s.readsOld(t, "deadline", "activeDeadlineSeconds", "600")
 	s.rejectedLive(t, 1)
 	// The operator has written their statuses meanwhile: what was read then is stored.
@@ -88,8 +88,8 @@ func TestSchemaChanges(t *testing.T) {
 	s.awaitState(t, s.served, "wrong", training.Succeeded)
 }
 
-// schema installs the shipped CRD in all versions, changed in the properties of the stored version's run policy. A deadline may be
-// negative there: what a schema refuses, nobody stores.
+// schema installs the shipped CRD in all versions, with changed properties of the stored version's run policy. A deadline may be
+// negative there: what a schema rejects cannot be stored.
 func (s *schemaChanges) schema(t *testing.T, verb string, change func(policy map[string]crdv1.JSONSchemaProps)) {
 	t.Helper()
 	crd, err := versionsmanifest.CRD(served.CRD(t, filepath.Join(root, "deploy/crd/tfjobs.yaml")), s.kind.Kind, s.webhook)
@@ -109,7 +109,7 @@ func (s *schemaChanges) defaults(policy map[string]crdv1.JSONSchemaProps, value 
 	policy["cleanPodPolicy"] = clean
 }
 
-// reads waits until the API server reads that run policy of a job that nobody writes; "" is none.
+// reads waits until the API server returns that run policy of a job that no client writes; "" is none.
 func (s *schemaChanges) reads(t *testing.T, name, want string) {
 	t.Helper()
 	await(t, fmt.Sprintf("job %s to be read with the run policy %s", name, want), func() (bool, string) {
@@ -118,7 +118,7 @@ func (s *schemaChanges) reads(t *testing.T, name, want string) {
 	})
 }
 
-// readsOld waits until the API server reads that field of the same job in an old version, in which it is flat.
+// readsOld waits until the API server returns that field of the same job in an old version, in which it is flat.
 func (s *schemaChanges) readsOld(t *testing.T, name, field, want string) {
 	t.Helper()
 	await(t, fmt.Sprintf("job %s to be read as %s with %s %s", name, s.old, field, want), func() (bool, string) {
@@ -131,7 +131,7 @@ func (s *schemaChanges) readsOld(t *testing.T, name, field, want string) {
 	})
 }
 
-// rejectedLive waits until validate --live rejects so many of the jobs that nobody writes.
+// rejectedLive waits until validate --live rejects so many of the jobs that no client writes.
 func (s *schemaChanges) rejectedLive(t *testing.T, want int) {
 	t.Helper()
 	await(t, fmt.Sprintf("validate --live to reject %d jobs", want), func() (bool, string) {
@@ -144,7 +144,7 @@ func (s *schemaChanges) rejectedLive(t *testing.T, want int) {
 	})
 }
 
-// valueOf a field, as JSON; "" if there is none.
+// valueOf returns a field, as JSON; "" if there is none.
 func valueOf(of *unstructured.Unstructured, path ...string) string {
 	value, found, err := unstructured.NestedFieldNoCopy(of.Object, path...)
 	if err != nil || !found {

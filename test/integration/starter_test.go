@@ -10,8 +10,8 @@ import (
 	"stoic/test/operator"
 )
 
-// TestStarter: operators as `stoic init operator` writes them pass their own tests, one of which runs them on a control plane under
-// the permissions that they ship with.
+// TestStarter: operators as `stoic init operator` generates them pass their own tests, one of which runs them on a control plane
+// with the permissions that they ship.
 func TestStarter(t *testing.T) {
 	t.Parallel() // it mostly waits
 	stoic := build(t, ".")
@@ -41,7 +41,7 @@ func TestStarter(t *testing.T) {
 	}
 }
 
-// starterRights: the program that make build writes uses each right that it is given.
+// starterRights: the program that make build writes uses each of its rights.
 func starterRights(t *testing.T, folder string) {
 	const account = "system:serviceaccount:widget-operator:widget-operator"
 	deploy := filepath.Join(folder, "deploy")
@@ -72,14 +72,14 @@ func starterRights(t *testing.T, folder string) {
 		return strings.Contains(out, "NameConflict"), out
 	})
 	p.stop(t)
-	p = start() // it reads the Widget anew before it tries to create what the one before it could not
+	p = start() // it reads the Widget from the API server before it retries the creation
 	guards := []guard{{finalizersOf("apps.example.com", "widgets"), []string{account}, "Widget", func(t *testing.T, ns string) { widget(ns, "guarded", "one") }}}
 	finalizersAreGuarded(t, r, "finalizers", guards, deploy+"/rbac.yaml")
 	p.stop(t)
 	eachRightIsUsed(t, r, guards, deploy+"/rbac.yaml")
 }
 
-// starterUsers: Kubernetes' own roles are about Widgets, too; nobody but the operator writes their status.
+// starterUsers: Kubernetes' own roles include Widgets, too; only the operator writes their status.
 func starterUsers(t *testing.T, r *rig) {
 	ns := r.namespace(t, "people")
 	for user, role := range map[string]string{"alice": "admin", "eve": "edit", "victor": "view"} {

@@ -9,14 +9,14 @@ import (
 	"stoic/training"
 )
 
-// object prints what changes if somebody touches an object.
+// object returns what changes if a client writes an object.
 func (r *rig) object(t *testing.T, ns, resource, name string) string {
 	t.Helper()
 	return r.kubectl(t, nil, "-n", ns, "get", resource, name, "-o", "jsonpath={.metadata.uid} {.metadata.resourceVersion} {.metadata.deletionTimestamp}")
 }
 
-// foreignService: a service with the name of one of ours, and one that `kubectl expose` made of one of our pods and
-// that carries all our labels, stay as they are also when the job is cleaned up.
+// foreignService: two services are not changed, even when the job is cleaned up: one with the name of one of ours, and one that
+// `kubectl expose` created of one of our pods and that has all our labels.
 func foreignService(t *testing.T, r *rig) {
 	ns := r.namespace(t, "services")
 	r.operator(t, ns)
@@ -62,7 +62,7 @@ func otherOwner(t *testing.T, r *rig) {
 	}
 }
 
-// labelsEdited: who a pod is, its name and owner say, not its labels.
+// labelsEdited: the name and owner of a pod identify it, not its labels.
 func labelsEdited(t *testing.T, r *rig) {
 	ns := r.namespace(t, "labels")
 	p := r.operator(t, ns)
@@ -79,7 +79,7 @@ func labelsEdited(t *testing.T, r *rig) {
 		for _, object := range []string{"pod/job-worker-1", "service/job-worker-2"} {
 			r.kubectl(t, nil, "-n", ns, "label", "--overwrite", object, "training.kubeflow.org/"+label)
 		}
-		// A write of the job's author is answered by a pass, which sees the labels.
+		// A write by the user triggers a reconcile, which sees the labels.
 		r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--subresource=status", "--type=merge", "-p", `{"status":{"conditions":[]}}`)
 		r.awaitState(t, ns, "job", training.Running)
 		if diff := cmp.Diff(before, all()); diff != "" {

@@ -9,15 +9,15 @@ import (
 	"stoic/schema"
 )
 
-// customException is a disagreement about custom resources that is meant.
+// customException is an intended disagreement about custom resources.
 type customException struct {
 	what, reason string
 	holds        func(customFinding) bool
-	// depends: it depends on the processor whether there is such a disagreement.
+	// depends: the processor decides whether there is such a disagreement.
 	depends bool
 }
 
-// excuseCustom finds the exception that covers a disagreement, if there is one.
+// excuseCustom returns the exception that covers a disagreement, if there is one.
 func excuseCustom(f customFinding) *customException {
 	all := customExceptions()
 	if i := slices.IndexFunc(all, func(e customException) bool { return e.holds(f) }); i >= 0 {
@@ -26,17 +26,17 @@ func excuseCustom(f customFinding) *customException {
 	return nil
 }
 
-// each says whether all that we mind is so.
+// each reports whether all of our problems are so.
 func (f customFinding) each(so func(schema.Problem) bool) bool {
 	return len(f.ours.Problems) > 0 && !slices.ContainsFunc(f.ours.Problems, func(p schema.Problem) bool { return !so(p) })
 }
 
-// customExceptions are all of them.
+// customExceptions returns all of them.
 func customExceptions() []customException {
 	return append(refusedCustoms(), takenCustoms()...)
 }
 
-// refusedCustoms is what we refuse though the API server takes it.
+// refusedCustoms returns what we reject although the API server accepts it.
 func refusedCustoms() []customException {
 	ours := func(want string) func(customFinding) bool {
 		return func(f customFinding) bool {
@@ -84,10 +84,10 @@ func refusedCustoms() []customException {
 	}
 }
 
-// takenCustoms is what we take though the API server refuses it.
+// takenCustoms returns what we accept although the API server rejects it.
 func takenCustoms() []customException {
 	const noFactor, otherBound = "factor MultipleOf declared for spec.part must be positive", "should be less than or equal to -9223372036854775808"
-	// Two of these may come together.
+	// Two of these may occur together.
 	theirs := func(message string) func(customFinding) bool {
 		return func(f customFinding) bool {
 			if len(f.ours.Problems) > 0 || f.refusal == nil || f.refusal.ErrStatus.Details == nil {
@@ -122,7 +122,7 @@ func takenCustoms() []customException {
 	}
 }
 
-// oddCustoms are objects that show exceptions to which no mutation leads.
+// oddCustoms returns objects that show exceptions to which no mutation leads.
 func oddCustoms(all []*definition) (trials []customTrial) {
 	deep := any("x")
 	for range 100 {

@@ -27,7 +27,7 @@ import (
 	"stoic/schema"
 )
 
-// How many spoilt custom resources are tried; -structural.cases=-1 tries every single mutation of every node.
+// How many malformed custom resources are tried; -structural.cases=-1 tries every single mutation of every node.
 var (
 	structuralCases = flag.Int("structural.cases", 6000, "how many spoilt custom resources to show to the API server")
 	structuralSeed  = flag.Uint64("structural.seed", 1, "which of them")
@@ -35,7 +35,7 @@ var (
 
 const structuralGroup = "structural.example.com"
 
-// definition is one document of testdata/structural.yaml, and what is made of it.
+// definition is one document of testdata/structural.yaml, and what is built from it.
 type definition struct {
 	What         string
 	Scope        apiextensionsv1.ResourceScope
@@ -48,7 +48,7 @@ type definition struct {
 	schema *convert.Schema
 }
 
-// definitions reads the schemas and builds what checks objects of them.
+// definitions reads the schemas and builds the checks of their objects.
 func definitions(t *testing.T) []*definition {
 	t.Helper()
 	text, err := os.ReadFile("testdata/structural.yaml")
@@ -83,7 +83,7 @@ func definitions(t *testing.T) []*definition {
 	return all
 }
 
-// object is one that the schema allows, as JSON has it.
+// object returns one that the schema allows, with the types of decoded JSON.
 func (d *definition) object(spec any) map[string]any {
 	meta := map[string]any{"name": "probe"}
 	maps.Copy(meta, d.Metadata)
@@ -91,7 +91,7 @@ func (d *definition) object(spec any) map[string]any {
 	return object
 }
 
-// install makes all definitions, and waits until their objects can be made.
+// install creates all definitions, and waits until their objects can be created.
 func install(t *testing.T, client rest.Interface, all []*definition) {
 	t.Helper()
 	group, ctx := errgroup.WithContext(context.Background())
@@ -116,23 +116,23 @@ func install(t *testing.T, client rest.Interface, all []*definition) {
 	}
 }
 
-// customTrial is an object that may have been spoilt.
+// customTrial is an object that may be malformed.
 type customTrial struct {
 	*definition
 	object  map[string]any
 	changes []string
 }
 
-// customFinding is how a trial ended.
+// customFinding is the result of a trial.
 type customFinding struct {
 	customTrial
 	ours    *convert.Checked
-	refusal *apierrors.StatusError // of the API server, if it refused
+	refusal *apierrors.StatusError // of the API server, if it rejected the object
 	dropped []string               // the paths of the fields that it would drop
 	trouble error                  // that kept the API server from answering
 }
 
-// ask both.
+// ask asks both.
 func (c customTrial) ask(ctx context.Context, client rest.Interface) customFinding {
 	f := customFinding{customTrial: c, ours: c.schema.Check(&unstructured.Unstructured{Object: c.object})}
 	warned := &droppedFields{}
@@ -151,7 +151,7 @@ func (c customTrial) ask(ctx context.Context, client rest.Interface) customFindi
 	return f
 }
 
-// droppedFields takes the paths out of warnings about unknown fields.
+// droppedFields collects the paths in warnings about unknown fields.
 type droppedFields struct{ paths []string }
 
 func (u *droppedFields) HandleWarningHeader(_ int, _ string, text string) {
@@ -165,7 +165,7 @@ func (f customFinding) String() string {
 		asJSON(f.object), f.ours.Problems, f.ours.Warnings, f.refusal, f.dropped)
 }
 
-// outcome of the two answers, and whether they differ in what is dropped of an object that both take.
+// outcome compares the two answers, and what is dropped of an object that both accept.
 func (f customFinding) outcome() outcome {
 	switch refused := len(f.ours.Problems) > 0; {
 	case refused && f.refusal != nil:
@@ -178,9 +178,9 @@ func (f customFinding) outcome() outcome {
 	return bothTake
 }
 
-// TestStructuralDifferential compares the check of custom resources with the API server: for each schema objects that it
-// allows, and objects that are spoilt in one place or two. An object that both take must also lose the same fields.
-// Each disagreement needs an entry in structural_exceptions_test.go that says why.
+// TestStructuralDifferential compares the check of custom resources with the API server: for each schema, objects that it allows,
+// and objects that are malformed in one place or two. An object that both accept must also lose the same fields. Each
+// disagreement needs an entry in structural_exceptions_test.go that says why.
 func TestStructuralDifferential(t *testing.T) {
 	t.Parallel() // it mostly waits
 	all := definitions(t)
@@ -210,7 +210,7 @@ func TestStructuralDifferential(t *testing.T) {
 	t.Logf("%d schemas, %d objects in %v, seed %d", len(all), len(trials), time.Since(start).Round(time.Millisecond), *structuralSeed)
 }
 
-// askAll asks about all trials, several at once. Findings come in the order of the trials.
+// askAll runs all trials, several in parallel. The findings are in the order of the trials.
 func askAll(t *testing.T, client rest.Interface, trials []customTrial) []customFinding {
 	t.Helper()
 	found := make([]customFinding, len(trials))
@@ -228,8 +228,8 @@ func askAll(t *testing.T, client rest.Interface, trials []customTrial) []customF
 	return found
 }
 
-// drawCustoms spoils objects that their schemas allow: most in one place, some in two. apiVersion and kind stay, which
-// decide about the schema.
+// drawCustoms mutates objects that their schemas allow: most in one place, some in two. It keeps apiVersion and kind, which
+// select the schema.
 func drawCustoms(all []*definition, n int, random *rand.Rand) []customTrial {
 	type change struct {
 		*definition
@@ -278,7 +278,7 @@ func drawCustoms(all []*definition, n int, random *rand.Rand) []customTrial {
 	return trials
 }
 
-// reportCustoms logs what was found and fails for each disagreement that no exception covers.
+// reportCustoms logs the findings and fails for each disagreement that no exception covers.
 func reportCustoms(t *testing.T, found []customFinding) {
 	t.Helper()
 	count, failures, used := map[string]int{}, 0, map[string]bool{}
@@ -315,8 +315,8 @@ func reportCustoms(t *testing.T, found []customFinding) {
 	}
 }
 
-// sameDropped says whether we warn of the fields that the API server drops. It names them in its own spelling, so that
-// only plain paths are compared by name, and all by number.
+// sameDropped reports whether we warn of the fields that the API server drops. Its spelling of paths differs, so only plain paths
+// are compared by name, and all by number.
 func (f customFinding) sameDropped() bool {
 	if len(f.dropped) != len(f.ours.Warnings) {
 		return false

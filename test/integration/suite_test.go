@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The three shapes of the CRD that the operator must live with.
+// The three shapes of the CRD that the operator must support.
 
 func TestWithOurCRD(t *testing.T) { suite(t, filepath.Join(root, "deploy/crd/tfjobs.yaml"), true) }
 
@@ -16,8 +16,8 @@ func TestWithCRDOfTrainingOperator194(t *testing.T) {
 
 func TestWithOpenCRD(t *testing.T) { suite(t, "", true) }
 
-// suite runs every scenario on one control plane, each in namespaces of its own and, but for the first, with an
-// operator of its own that serves only these.
+// suite runs every scenario on one control plane, each in its own namespaces and, except the first, with its own operator that
+// serves only these.
 func suite(t *testing.T, shape string, keepsGeneration bool) {
 	t.Parallel() // it mostly waits
 	r := newRig(t, shape, func(r *rig) {
@@ -49,7 +49,7 @@ func suite(t *testing.T, shape string, keepsGeneration bool) {
 	t.Run("conduct", func(t *testing.T) { conduct(t, r) })
 }
 
-// storeNonsense makes a namespace and stores every malformed spec in it.
+// storeNonsense creates a namespace and stores every malformed spec in it.
 func (r *rig) storeNonsense(t *testing.T, ns string) {
 	t.Helper()
 	var all []string

@@ -26,8 +26,8 @@ type leftJob struct {
 	owned    []string          // pods whose owner is the job itself
 }
 
-// leftCases are the states in which jobs are left: the sections of the file that are there, the status, and whether the pods
-// that decide are over.
+// leftCases are the states in which jobs are left: the sections of the file that exist, the status, and whether the deciding pods
+// have ended.
 var leftCases = map[string]struct {
 	sections    []string
 	status      string
@@ -40,10 +40,10 @@ var leftCases = map[string]struct {
 	"suspended": {sections: []string{"lasting", "suspended"}, status: "suspended.status", stops: true},
 }
 
-// space is the namespace of the jobs of a kind.
+// space returns the namespace of the jobs of a kind.
 func (p predecessor) space() string { return p.kind.Singular + "-left" }
 
-// section of the file, with the words for a job in it; empty if there is none.
+// section returns a section of the file, with the words for a job in it; empty if there is none.
 func (p predecessor) section(t *testing.T, section, job string, uid string) string {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", "takeover", p.left))
@@ -59,7 +59,7 @@ func (p predecessor) section(t *testing.T, section, job string, uid string) stri
 	return ""
 }
 
-// store a job.
+// store creates a job.
 func (p predecessor) store(t *testing.T, r *rig, name string, stops bool) *unstructured.Unstructured {
 	t.Helper()
 	job := map[string]any{"apiVersion": p.kind.APIVersion(), "kind": p.kind.Name, "metadata": map[string]any{"name": name}}
@@ -136,7 +136,7 @@ func (p predecessor) storeObject(t *testing.T, r *rig, text string) {
 	t.Fatalf("what is this?\n%s", text)
 }
 
-// settle waits until the pods are as the status says, and notes what there is.
+// settle waits until the pods agree with the status, and records what exists.
 func (p predecessor) settle(t *testing.T, r *rig, left map[string]leftJob) {
 	t.Helper()
 	for name, c := range leftCases {
@@ -156,7 +156,7 @@ func (p predecessor) settle(t *testing.T, r *rig, left map[string]leftJob) {
 	}
 }
 
-// settled: the pods that are there run. A launcher's Job has made its pod, where all of the job was made.
+// settled: the existing pods run. A launcher's Job has created its pod, if the whole job was created.
 func (r *rig) settled(t *testing.T, ns, job string, all bool) (bool, string) {
 	pods := r.podsWith(t, ns, training.LabelJob+"="+job)
 	ok := true
@@ -193,7 +193,7 @@ func (r *rig) podsWith(t *testing.T, ns, selector string) []corev1.Pod {
 	return list.Items
 }
 
-// owned are the pods whose owner is the job itself, and not a Job of its.
+// owned returns the pods whose owner is the job itself, and not its Job.
 func (p predecessor) owned(t *testing.T, r *rig, job string) (names []string) {
 	t.Helper()
 	for _, pod := range r.podsWith(t, p.space(), training.LabelJob+"="+job) {

@@ -18,14 +18,14 @@ import (
 	"stoic/training/kinds"
 )
 
-// predecessor is who served a kind before this operator.
+// predecessor is the operator that served a kind before this one.
 type predecessor struct {
 	kind *training.Kind
-	// crd is the CRD that it installs, left the file that says how it leaves a job.
+	// crd is the CRD that it installs, left the file that describes how it leaves a job.
 	crd, left string
-	// scales is the replica type that a job gets one more of, ends selects the pods with which it ends.
+	// scales is the replica type that is scaled up by one, ends selects the pods with which a job ends.
 	scales, ends string
-	// adopts are the writes to objects of a job that runs, beside none to its pods.
+	// adopts are the writes to objects of a running job. Its pods get none.
 	adopts []string
 }
 
@@ -39,7 +39,7 @@ func predecessors() (all []predecessor) {
 		switch {
 		case kind.Version == "v2beta1":
 			p.crd, p.left = "mpijobs-v2beta1-v0.8-written.yaml", "mpijobs-v2beta1.txtar"
-			p.adopts = []string{"patch configmaps", "patch jobs"} // labels; the Job shall not go before the MPIJob does
+			p.adopts = []string{"patch configmaps", "patch jobs"} // labels; the Job must not be deleted before the MPIJob
 		case kind.Name == "MPIJob":
 			p.adopts = []string{"patch configmaps", "patch rolebindings", "patch roles", "patch serviceaccounts"} // labels
 		}
@@ -48,8 +48,8 @@ func predecessors() (all []predecessor) {
 	return all
 }
 
-// TestTakeOver: jobs of every kind as training-operator v1.9.4 and mpi-operator 0.8 leave them, with all their objects, go on
-// under this operator. No pod of theirs is written to, deleted or made again.
+// TestTakeOver: jobs of every kind as training-operator v1.9.4 and mpi-operator 0.8 leave them, with all their objects, continue
+// under this operator. None of their pods is written, deleted or recreated.
 func TestTakeOver(t *testing.T) {
 	for _, one := range []struct {
 		name   string
@@ -90,15 +90,15 @@ func takeOver(t *testing.T, r *rig, all []predecessor) {
 	nothingIsForbidden(t, r)
 }
 
-// takenOver: each job is looked at, and then ends well. What is written on the way is what differs between the operators.
+// takenOver: each job is reconciled, and then succeeds. The writes on the way are the differences between the operators.
 func (p predecessor) takenOver(t *testing.T, r *rig, left map[string]leftJob) {
 	ns := p.space()
 	p.store(t, r, "later", false)
-	r.awaitState(t, ns, "later", training.Running) // so what was there before has been looked at
+	r.awaitState(t, ns, "later", training.Running) // so what existed before has been reconciled
 	for _, name := range []string{"running", "finished", "suspended"} {
 		p.unwritten(t, r, name, left[name])
 	}
-	if p.adopts == nil { // what is beside the pods of others is written in later passes, too
+	if p.adopts == nil { // dependents beside the pods of other kinds are written in later reconciles, too
 		p.writes(t, r, "running", nil)
 	}
 	t.Run("cases", func(t *testing.T) {
@@ -113,7 +113,7 @@ func (p predecessor) takenOver(t *testing.T, r *rig, left map[string]leftJob) {
 	p.created(t, r, left)
 }
 
-// goesOn: a job that runs gets one more replica, and ends. Its status begins when the one before began it.
+// goesOn: a running job gets one more replica, and ends. Its start time is that of the former operator.
 func (p predecessor) goesOn(t *testing.T, r *rig, was leftJob) {
 	ns := p.space()
 	p.patch(t, r, "running", fmt.Sprintf(`{"spec":{%q:{%q:{"replicas":%d}}}}`, p.kind.ReplicaSpecsField, p.scales, was.replicas[p.scales]+1))
@@ -134,9 +134,9 @@ func (p predecessor) goesOn(t *testing.T, r *rig, was leftJob) {
 	}
 	was.replicas[p.scales]++
 	for rtype, n := range was.replicas {
-		want := training.ReplicaStatus{Succeeded: int32(n), Selector: head.Status.ReplicaStatuses[rtype].Selector} // what was active then, too
+		want := training.ReplicaStatus{Succeeded: int32(n), Selector: head.Status.ReplicaStatuses[rtype].Selector} // with what was active
 		if p.kind.Name == "MPIJob" && rtype == "Worker" {
-			want.Succeeded = 0 // workers are nothing to the end of the launcher
+			want.Succeeded = 0 // workers do not count when the launcher ends
 		}
 		if diff := cmp.Diff(want, head.Status.ReplicaStatuses[rtype]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", rtype, diff)
@@ -149,7 +149,7 @@ func (p predecessor) goesOn(t *testing.T, r *rig, was leftJob) {
 	p.writes(t, r, "running", p.adopts)
 }
 
-// runs: what is missing is made, what is there stays.
+// runs: what is missing is created, and what exists stays.
 func (p predecessor) runs(t *testing.T, r *rig, name string, was leftJob) {
 	r.awaitState(t, p.space(), name, training.Running)
 	r.checkKept(t, p.space(), name, was.pods)
@@ -167,7 +167,7 @@ func (p predecessor) resumes(t *testing.T, r *rig, was leftJob) {
 	}
 }
 
-// unwritten: the job and its pods are as they were left.
+// unwritten: the job and its pods have not changed.
 func (p predecessor) unwritten(t *testing.T, r *rig, name string, was leftJob) {
 	t.Helper()
 	if now := r.raw(t, p.space(), name); now.GetResourceVersion() != was.job.GetResourceVersion() {
@@ -178,7 +178,7 @@ func (p predecessor) unwritten(t *testing.T, r *rig, name string, was leftJob) {
 	}
 }
 
-// writes to objects of a job that were there: which, once each. The job itself and what is new are not meant.
+// writes returns the writes to existing objects of a job, once each, without those to the job itself and to new objects.
 func (p predecessor) writes(t *testing.T, r *rig, job string, want []string) {
 	t.Helper()
 	found := map[string]bool{}
@@ -192,7 +192,7 @@ func (p predecessor) writes(t *testing.T, r *rig, job string, want []string) {
 	}
 }
 
-// created: of pods there was nothing but creations, each of a pod that was missing.
+// created: the only writes of pods were creations, each of a pod that was missing.
 func (p predecessor) created(t *testing.T, r *rig, left map[string]leftJob) {
 	t.Helper()
 	before, made := 0, 0
@@ -221,7 +221,7 @@ func (p predecessor) patch(t *testing.T, r *rig, name, patch string) {
 	mergePatch(t, r.jobs(p.space()), name, patch)
 }
 
-// end lets the pods that decide succeed.
+// end lets the deciding pods succeed.
 func (p predecessor) end(t *testing.T, r *rig, name string) {
 	t.Helper()
 	pods := r.podsWith(t, p.space(), training.LabelJob+"="+name+",training.kubeflow.org/"+p.ends)

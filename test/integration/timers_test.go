@@ -11,7 +11,7 @@ import (
 // soon is how late a timer may fire.
 const soon = 2 * time.Second
 
-// checkOnTime: what ended a job did so when it was due, by the operator's clock and ours, which is the same.
+// checkOnTime: what ended a job did so when it was due, by the operator's clock and ours, which are the same.
 func checkOnTime(t *testing.T, what string, due, at time.Time) {
 	t.Helper()
 	if late := at.Sub(due); late < -time.Second || late > soon {
@@ -35,7 +35,7 @@ func deadlineFires(t *testing.T, r *rig) {
 	})
 }
 
-// deadlineAfterRestart: one deadline is still to come when the operator is back, the other has passed.
+// deadlineAfterRestart: one deadline is in the future when the operator is back, the other has passed.
 func deadlineAfterRestart(t *testing.T, r *rig) {
 	ns := r.namespace(t, "deadline-restart")
 	p := r.operator(t, ns)
@@ -62,12 +62,12 @@ func deadlineAfterRestart(t *testing.T, r *rig) {
 	checkOnTime(t, "the deadline ahead", ahead.Status.StartTime.Add(14*time.Second), head.Status.CompletionTime.Time)
 }
 
-// timeToLiveFires: with the operator there, and after it was away when the time came.
+// timeToLiveFires: with a running operator, and after one that was down when the time came.
 func timeToLiveFires(t *testing.T, r *rig) {
 	ns := r.namespace(t, "ttl")
 	p := r.operator(t, ns)
 	r.apply(t, ns, manifest("job", "\n  runPolicy: {ttlSecondsAfterFinished: 4}"+worker("", "")))
-	// Background deletion takes this finalizer away, and the API server then refuses every version that a deletion names.
+	// Background deletion removes this finalizer, and the API server then rejects every resourceVersion precondition of a deletion.
 	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"metadata":{"finalizers":["orphan"]}}`)
 	head := r.awaitState(t, ns, "job", training.Succeeded)
 	var gone time.Time

@@ -23,13 +23,13 @@ import (
 	"stoic/training"
 )
 
-// recorder stands between the operator and the API server and keeps the body of every POST, as it was sent.
+// recorder is between the operator and the API server and keeps the body of every POST, as it was sent.
 type recorder struct {
 	mu     sync.Mutex
 	bodies map[string][][]byte // by path
 }
 
-// record starts a recorder and returns the kubeconfig of who is to go through it.
+// record starts a recorder and returns a kubeconfig that leads through it.
 func (r *rig) record(t *testing.T) (*recorder, string) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", r.cluster.UserKubeconfig("operator"))
@@ -48,7 +48,7 @@ func (r *rig) record(t *testing.T) (*recorder, string) {
 	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(q *httputil.ProxyRequest) { q.SetURL(server) },
 		Transport:     transport,
-		FlushInterval: -1, // a watch is told of what happens when it happens
+		FlushInterval: -1, // watch events are delivered immediately
 	}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		recorder.take(q)
@@ -74,7 +74,7 @@ func (r *recorder) take(q *http.Request) {
 	body, err := io.ReadAll(q.Body)
 	q.Body = io.NopCloser(bytes.NewReader(body))
 	if err != nil {
-		return // the proxy passes on what there is, and the API server complains
+		return // the proxy forwards what it has, and the API server reports the error
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,9 +87,9 @@ func (r *recorder) posted(path string) [][]byte {
 	return slices.Clone(r.bodies[path])
 }
 
-// TestUnknownFieldsArePosted: fields of a pod that no library knows, anywhere in a template, are in the bodies that the
-// operator sends, each number to its last digit. An API server that knows them gets to see them; this one does not, and
-// the author is told. The job runs all the same.
+// TestUnknownFieldsArePosted: pod fields that no library knows, anywhere in a template, are in the bodies that the operator
+// sends, each number to its last digit. An API server that knows them receives them. This one does not know them, and an event
+// reports it. The job runs nevertheless.
 func TestUnknownFieldsArePosted(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := newRig(t, "", func(*rig) {})
@@ -140,7 +140,7 @@ spec:
             volumeMounts: [{name: data, mountPath: /data, futureMode: [true, {}]}]
 `
 
-// checkFuture compares what the posted pod says of the future, to the byte.
+// checkFuture compares the unknown fields of the posted pod, byte by byte.
 func checkFuture(t *testing.T, body []byte) {
 	t.Helper()
 	var pod struct {

@@ -20,8 +20,8 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestValidateLive: what `stoic validate --live` says of stored objects is what the operator tells their authors, word
-// for word. The CRD is the open one: it lets everything in.
+// TestValidateLive: `stoic validate --live` reports about stored objects what the operator reports, word for word. The CRD is the
+// open one: it accepts everything.
 func TestValidateLive(t *testing.T) {
 	t.Parallel() // it mostly waits
 	bare := bareRig(t, cluster.Options{Users: map[string]string{"stranger": "stranger"}})
@@ -72,7 +72,7 @@ func (r *rig) validateLive(t *testing.T, kubeconfig string, args ...string) (out
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// storeMany stores jobs that lack a template; every hundredth has more wrong with it.
+// storeMany stores jobs that lack a template; every hundredth has more errors.
 func (r *rig) storeMany(t *testing.T, ns string, count int) {
 	t.Helper()
 	group, ctx := errgroup.WithContext(context.Background())
@@ -94,7 +94,7 @@ func (r *rig) storeMany(t *testing.T, ns string, count int) {
 	}
 }
 
-// sameWords compares the findings with the events of an operator that runs beside.
+// sameWords compares the findings with the events of an operator that runs in parallel.
 func sameWords(t *testing.T, r *rig) {
 	out, talk, code := r.validateLive(t, r.cluster.Kubeconfig(), "-n", "wrong", "-o", "json")
 	var report struct {
@@ -136,7 +136,7 @@ func sameWords(t *testing.T, r *rig) {
 	}
 }
 
-// allPages: more objects than fit into one answer are all checked, by lists that are bounded.
+// allPages: more objects than fit into one answer are all checked, by bounded lists.
 func allPages(t *testing.T, r *rig) {
 	out, talk, code := r.validateLive(t, r.cluster.Kubeconfig(), "-n", "many", "--ignore", "MissingField")
 	if want := "600 objects checked, 6 rejected, 600 findings ignored\n"; code != 1 || !strings.HasSuffix(out, want) {

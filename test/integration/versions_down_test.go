@@ -19,18 +19,19 @@ import (
 	"stoic/test/operator"
 )
 
-// request to the API server while a webhook does not answer as it should, by the version that it is made in, and what becomes of it.
+// request is a request to the API server while a webhook does not answer as it should, and what happens to it.
 type request struct {
 	name string
 	do   func(ctx context.Context) error
-	// fails: it needs the webhook. asks: it asks the webhook and does without an answer, so it may take as long as the API server waits.
-	// list: since 1.37 it calls the webhook for each object. If the webhook does not answer, the request timeout of the API server ends it.
+	// fails: it needs the webhook. asks: it calls the webhook and does without an answer, so it may take as long as the API
+	// server waits. list: since 1.37 it calls the webhook for each object. If the webhook does not answer, the request timeout of
+	// the API server ends it.
 	fails, asks, list bool
 }
 
-// webhookFails: the webhook of a kind is killed, has a certificate that another authority has signed, one that has ended, and does not
-// answer at all. Each time those requests fail that docs/versions.md names, and no others: neither those of other kinds, nor of
-// other namespaces. When the cause is removed everything is as before, by itself.
+// webhookFails: the webhook of a kind is killed, has a certificate of another authority, has an expired one, and does not answer
+// at all. Each time exactly the requests fail that docs/versions.md names, and none for other kinds or in other namespaces. When
+// the cause is removed everything recovers by itself.
 func (k *servedKind) webhookFails(t, whole *testing.T, r *rig, others []*servedKind) {
 	if k.objects == 0 {
 		t.Skip("the kind has not got so far")
@@ -79,7 +80,7 @@ func (k *servedKind) webhookFails(t, whole *testing.T, r *rig, others []*servedK
 	k.awaitFailure(t, "certificate has expired")
 	check("a certificate that has ended", "certificate has expired")
 
-	k.trust(t, r, k.certify(t, time.Now())) // it is read again, without a restart
+	k.trust(t, r, k.certify(t, time.Now())) // it is reloaded, without a restart
 	k.listed(t, "with a certificate that was renewed")
 
 	if err := k.process.Pause(); err != nil {
@@ -115,13 +116,13 @@ func (k *servedKind) deletesCorrupt(t *testing.T) {
 	}
 }
 
-// trust an authority from now on.
+// trust makes the CRD trust an authority from now on.
 func (k *servedKind) trust(t *testing.T, r *rig, authority []byte) {
 	t.Helper()
 	r.patchDefinition(t, k.plural+"."+k.Group, `[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/caBundle","value":"`+base64.StdEncoding.EncodeToString(authority)+`"}]`)
 }
 
-// awaitFailure of reads in another version than the stored one: a CRD that has changed is looked at a moment later.
+// awaitFailure waits until reads in another version than the stored one fail: a changed CRD takes effect a moment later.
 func (k *servedKind) awaitFailure(t *testing.T, why string) {
 	t.Helper()
 	await(t, "reads to fail: "+why, func() (bool, string) {
@@ -138,12 +139,12 @@ func (k *servedKind) create(t *testing.T, version, name string) {
 	}
 }
 
-// failing: what fails is what needs the webhook, with the given reason, and nothing else does. There is an object of that name, with a
-// field manager of another version.
+// failing: exactly the requests that need the webhook fail, with the given reason. There is an object of that name, with a field
+// manager of another version.
 func (k *servedKind) failing(t *testing.T, r *rig, why, edited string, others []*servedKind) {
-	// An API server gives up after 10 s where it has to connect first, after 30 s where it has a connection: which request gets the
-	// connection is chance. Since 1.37 a list from etcd does not stop at the first object that it cannot convert: the API server calls the
-	// webhook for the next object, until its request timeout of 60 s.
+	// An API server gives up after 10 s if it has to connect first, after 30 s if it has a connection. Which request gets the
+	// connection is chance. Since 1.37 a list from etcd does not stop at the first object that it cannot convert: the API server
+	// calls the webhook for the next object, until its request timeout of 60 s.
 	const limit, requestTimeout = 50 * time.Second, 60 * time.Second
 	// This change makes the watch cache stale, so that every list in another version reads etcd and calls the webhook.
 	if err := annotate(t.Context(), k, "changed"); err != nil {
@@ -180,7 +181,7 @@ func (k *servedKind) failing(t *testing.T, r *rig, why, edited string, others []
 	all.Wait()
 }
 
-// requests for objects that are stored in the hub, in the hub and in another version.
+// requests returns those for objects that are stored in the hub, in the hub and in another version.
 func (k *servedKind) requests(t *testing.T, r *rig, edited string) (all []request) {
 	spec := map[string]any{}
 	for _, version := range k.all()[:2] {
@@ -230,8 +231,8 @@ func (k *servedKind) requests(t *testing.T, r *rig, edited string) (all []reques
 	)
 }
 
-// patchedBesides: an API server that cannot convert what a field manager of another version owns does not write down who has patched the object.
-// Since 1.37 it leaves the field managers that are there; before, it forgets all of them.
+// patchedBesides: if an API server cannot convert what a field manager of another version owns, it does not record who has
+// patched the object. Since 1.37 it keeps the existing field managers; before, it drops all of them.
 func (k *servedKind) patchedBesides(ctx context.Context, name string) error {
 	hub := k.resource(k.Hub)
 	before, err := hub.Get(ctx, name, metav1.GetOptions{})
@@ -249,13 +250,13 @@ func (k *servedKind) patchedBesides(ctx context.Context, name string) error {
 	return err
 }
 
-// annotate an object that is stored in the hub, in the hub.
+// annotate annotates, in the hub, an object that is stored in the hub.
 func annotate(ctx context.Context, k *servedKind, name string) error {
 	_, err := k.resource(k.Hub).Patch(ctx, "stored", types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"%d"}}}`, name, time.Now().UnixNano()), metav1.PatchOptions{})
 	return err
 }
 
-// watched: an object that is made in the hub is seen by a watch.
+// watched: a watch observes an object that is created in the hub.
 func watched(ctx context.Context, k *servedKind, version string) error {
 	list, err := k.resource(version).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
@@ -280,7 +281,7 @@ func watched(ctx context.Context, k *servedKind, version string) error {
 	}
 }
 
-// namespaceGoes, with an object of the kind in it.
+// namespaceGoes: a namespace with an object of the kind is deleted.
 func (k *servedKind) namespaceGoes(ctx context.Context, r *rig, spec any) error {
 	name := fmt.Sprintf("goes-%d", time.Now().UnixNano())
 	out, err := r.tryKubectl(nil, "create", "namespace", name)
@@ -306,10 +307,10 @@ func (k *servedKind) namespaceGoes(ctx context.Context, r *rig, spec any) error 
 	}
 }
 
-// bystanders are requests for objects of other kinds, in all their versions.
+// bystanders returns requests for objects of other kinds, in all their versions.
 func bystanders(t *testing.T, r *rig, others []*servedKind) (all []request) {
 	for _, k := range others {
-		if k.objects == 0 { // its test was not asked for
+		if k.objects == 0 { // its test was not selected
 			continue
 		}
 		for _, version := range k.all() {

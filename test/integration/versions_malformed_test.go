@@ -19,7 +19,7 @@ import (
 	"stoic/test/faults/mutation"
 )
 
-// write objects in each version: a well-formed one, and mutations of it. It returns them as they were written, by name.
+// write creates objects in each version: a well-formed one, and mutations of it. It returns them as they were written, by name.
 func (k *servedKind) write(t *testing.T, shipped *crdv1.CustomResourceDefinition) map[string]*unstructured.Unstructured {
 	t.Helper()
 	all := map[string]*unstructured.Unstructured{}
@@ -32,7 +32,7 @@ func (k *servedKind) write(t *testing.T, shipped *crdv1.CustomResourceDefinition
 			created, err := k.resource(version).Create(t.Context(), u, metav1.CreateOptions{})
 			switch {
 			case err == nil:
-				annotations := created.GetAnnotations() // API servers leave out what is none
+				annotations := created.GetAnnotations() // API servers omit empty ones
 				delete(annotations, k.Annotation)
 				u.SetAnnotations(annotations)
 				all[name] = u
@@ -67,7 +67,7 @@ func (k *servedKind) spec(t *testing.T, version string) (spec map[string]any) {
 	return spec
 }
 
-// object as a client would send it; nil if no client can, as its JSON is none that has a value.
+// object returns one as a client would send it; nil if no client can, because it has no JSON form.
 func (k *servedKind) object(object map[string]any, version, name string) *unstructured.Unstructured {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -82,14 +82,14 @@ func (k *servedKind) object(object map[string]any, version, name string) *unstru
 	if !is {
 		return nil
 	}
-	delete(meta, "ownerReferences") // an object whose owner is not there is collected
+	delete(meta, "ownerReferences") // an object whose owner does not exist is garbage-collected
 	u.SetAPIVersion(k.Group + "/" + version)
 	u.SetKind(k.Name)
 	u.SetName(name)
 	return u
 }
 
-// readAll of the objects in each version: one by one and in lists. They are what the tables say.
+// readAll reads the objects in each version, one by one and in lists, and compares them with the tables.
 func (k *servedKind) readAll(t *testing.T, written map[string]*unstructured.Unstructured) {
 	t.Helper()
 	c, err := k.Converter()
@@ -114,8 +114,8 @@ func (k *servedKind) readAll(t *testing.T, written map[string]*unstructured.Unst
 	}
 }
 
-// compare spec and status with what the tables say of an object that is stored in the hub, and, in the version that it was written in,
-// with what was written.
+// compare compares spec and status with the conversion tables for an object that is stored in the hub, and, in the version that
+// it was written in, with what was written.
 func (k *servedKind) compare(t *testing.T, c *versions.Converter, how string, written, got *unstructured.Unstructured, version string) {
 	t.Helper()
 	if got.GetAPIVersion() != k.Group+"/"+version {
@@ -133,7 +133,7 @@ func (k *servedKind) compare(t *testing.T, c *versions.Converter, how string, wr
 		want.Object = written.Object
 	}
 	for _, part := range []string{"spec", "status"} {
-		// Integers that a JSON decoder makes of floats, and the other way, are the same.
+		// Integers that a JSON decoder makes of floats, and the reverse, count as equal.
 		if diff := cmp.Diff(jsonText(t, want.Object[part]), jsonText(t, got.Object[part])); diff != "" {
 			t.Errorf("%s, written as %s, %s as %s: %s (-want +got):\n%s", got.GetName(), written.GetAPIVersion(), how, version, part, diff)
 		}
@@ -149,8 +149,8 @@ func jsonText(t *testing.T, value any) string {
 	return string(text)
 }
 
-// editMalformed objects in all versions, by a merge patch, a JSON patch and a server-side apply of each. They stay malformed as they
-// were, and have field managers of all versions.
+// editMalformed edits objects in all versions, by a merge patch, a JSON patch and a server-side apply of each. They stay
+// malformed, and have field managers of all versions.
 func (k *servedKind) editMalformed(t *testing.T) {
 	t.Helper()
 	c, err := k.Converter()
@@ -165,7 +165,7 @@ func (k *servedKind) editMalformed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(jsonText(t, before.Object)) > 20_000 { // an update is converted to all versions that have a field manager, before and after
+			if len(jsonText(t, before.Object)) > 20_000 { // an update is converted to all versions with a field manager, before and after
 				continue
 			}
 			edited++
@@ -174,7 +174,7 @@ func (k *servedKind) editMalformed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if there.Outcome == versions.NotKept { // what version has no place for would be lost by an edit in it
+				if there.Outcome == versions.NotKept { // an edit in this version would lose what it cannot represent
 					continue
 				}
 				k.editLabels(t, name, version)
@@ -219,8 +219,8 @@ func (k *servedKind) editLabels(t *testing.T, name, version string) {
 	}
 }
 
-// deep: an object of as many levels as an API server stores has more inside of a review than can be read, and an annotation of ours that
-// somebody has written would make an answer of more. Each is read in the other versions, and so is a list with both.
+// deep: an object with as many levels as an API server stores has more inside a review than can be read, and an annotation of
+// ours that a client has written would make an answer with more. Each is read in the other versions, and so is a list with both.
 func (k *servedKind) deep(t *testing.T, r *rig) {
 	t.Helper()
 	const most = 10_000

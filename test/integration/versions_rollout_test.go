@@ -27,20 +27,20 @@ import (
 
 const versionsPage = "docs/versions.md"
 
-// rollOut is a control plane in which the commands of the page are run, in a folder that has a copy of deploy and the page's overlay.
+// rollOut is a control plane for the commands of the page, in a folder with a copy of deploy and the page's overlay.
 type rollOut struct {
 	*rig
 	dir, address string // where the commands run, and where the webhook listens
 	commands     map[string]string
 }
 
-// TestRollOutOfVersions runs the commands of docs/versions.md, as they stand there, while jobs run: there and back. Pods of Deployments are
-// simulated here; beside that of ours, our operator runs as a process, with the flags, the certificate and the permissions that the
-// commands have installed.
+// TestRollOutOfVersions runs the commands of docs/versions.md unchanged while jobs run: there and back. Pods of Deployments are
+// simulated here; beside our Deployment, our operator runs as a process, with the flags, the certificate and the permissions that
+// the commands have installed.
 func TestRollOutOfVersions(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := newRollOut(t)
-	r.run(t, "kubectl apply -k deploy") // as deploy/README.md says
+	r.run(t, "kubectl apply -k deploy") // as in deploy/README.md
 	r.awaitEstablished(t, r.kind)
 	p := r.operator(t, "")
 	ns, mpi := r.namespace(t, "roll-out"), r.of(kinds.MPIJob())
@@ -70,7 +70,7 @@ func TestRollOutOfVersions(t *testing.T) {
 	mpi.awaitState(t, ns, "by-exec", training.Running)
 	t.Run("an MPIJob of v2beta1", func(t *testing.T) { r.notRun(t, ns, "by-ssh") })
 	t.Run("a job of v1 that is edited as v2beta1", func(t *testing.T) { r.editedElsewhere(t, ns, "by-exec") })
-	nothingIsForbidden(t, r.rig) // what follows serves v2beta1 alone for a moment, for which the operator would need more
+	nothingIsForbidden(t, r.rig) // the next steps serve v2beta1 alone for a moment, for which the operator would need more
 	t.Run("two operators", func(t *testing.T) { r.twoOperators(t) })
 
 	r.run(t, r.commands["Roll back"])
@@ -90,7 +90,7 @@ func TestRollOutOfVersions(t *testing.T) {
 	r.awaitState(t, ns, "after", training.Succeeded)
 }
 
-// forLong is a spec with one worker that runs for longer than the test.
+// forLong returns a spec with one worker that runs for longer than the test.
 func forLong() string { return strings.Replace(worker("", ""), "run-for: 1s", "run-for: 1h", 1) }
 
 func newRollOut(t *testing.T) *rollOut {
@@ -115,7 +115,7 @@ func newRollOut(t *testing.T) *rollOut {
 	if overlay == nil {
 		t.Fatalf("%s has no overlay", versionsPage)
 	}
-	// An API server reaches what runs beside it by a Service that is another name of localhost.
+	// An API server reaches a process beside it by a Service that is an alias of localhost.
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func newRollOut(t *testing.T) *rollOut {
 	return r
 }
 
-// run commands; each must succeed.
+// run runs commands; each must succeed.
 func (r *rollOut) run(t *testing.T, commands string) {
 	t.Helper()
 	if strings.TrimSpace(commands) == "" {
@@ -167,7 +167,7 @@ func (r *rollOut) deployed(t *testing.T, path string) string {
 	return r.kubectl(t, nil, "get", "-n", "kubeflow", "deployment", "training-operator", "-o", "jsonpath="+path)
 }
 
-// flags of the webhook, as the Deployment has them, but for the address and for the folder that the Secret is in.
+// flags returns those of the webhook's Deployment, with another address and another folder for the Secret.
 func (r *rollOut) flags(t *testing.T) []string {
 	t.Helper()
 	var secret struct{ Data map[string]string }
@@ -203,7 +203,7 @@ func (r *rollOut) flags(t *testing.T) []string {
 	return flags
 }
 
-// notRun: an MPIJob of v2beta1 is rejected, its author is told so, and no pod is made. Without the annotation it runs.
+// notRun: an MPIJob of v2beta1 is rejected, an event reports it, and no pod is created. Without the annotation it runs.
 func (r *rollOut) notRun(t *testing.T, ns, name string) {
 	mpi := r.of(kinds.MPIJob())
 	r.apply(t, ns, mpi2Manifest(name, "sshAuthMountPath: /home/mpiuser/.ssh", "{}", ends("1h"), 1, ""))
@@ -227,7 +227,7 @@ func (r *rollOut) notRun(t *testing.T, ns, name string) {
 	mpi.awaitState(t, ns, name, training.Running)
 }
 
-// editedElsewhere: a job of v1 that a client reads and edits as v2beta1 is the same job of v1.
+// editedElsewhere: a job of v1 that a client reads and edits as v2beta1 stays the same job of v1.
 func (r *rollOut) editedElsewhere(t *testing.T, ns, name string) {
 	mpi := r.of(kinds.MPIJob())
 	before, pods := mpi.raw(t, ns, name), r.pods(t, ns, name)
@@ -252,8 +252,8 @@ func (r *rollOut) editedElsewhere(t *testing.T, ns, name string) {
 	}
 }
 
-// twoOperators: a cluster in which the CRD of training-operator, or that of mpi-operator, was before the other. Neither is taken after
-// the other; ours is, and serves what is stored.
+// twoOperators: a cluster in which the CRD of training-operator, or that of mpi-operator, was installed first. Neither is
+// accepted after the other; ours is, and serves what is stored.
 func (r *rollOut) twoOperators(t *testing.T) {
 	mpi := r.of(kinds.MPIJob())
 	v1, v2beta1 := filepath.Join(root, "test/fixtures/mpijobs-v1.9.4-written.yaml"), filepath.Join(root, "test/fixtures/mpijobs-v2beta1-v0.8-written.yaml")
@@ -291,12 +291,12 @@ func (r *rollOut) twoOperators(t *testing.T) {
 	if out := r.kubectl(t, nil, "get", "crd", "mpijobs.kubeflow.org", "-o", "jsonpath={.status.storedVersions}"); out != `["v2beta1","v1"]` {
 		t.Errorf("stored versions %s", out)
 	}
-	// Roll back leaves v1 alone, and nothing may be stored as anything else: every job is written once.
+	// The roll-back keeps only v1, so nothing may be stored in another version: every job is written once.
 	r.kubectl(t, nil, "annotate", "mpijobs.v1.kubeflow.org", "-A", "--all", "stored=anew")
 	r.kubectl(t, nil, "patch", "crd", "mpijobs.kubeflow.org", "--subresource=status", "--type=merge", "-p", `{"status":{"storedVersions":["v1"]}}`)
 }
 
-// fieldManagerGone: who has applied a job as v1beta2 cannot apply it again before the page's command has been run, and then can.
+// fieldManagerGone: a client that has applied a job as v1beta2 can apply it again only after the page's command.
 func (r *rollOut) fieldManagerGone(t *testing.T, ns, old string) {
 	now := strings.Replace(old, "kubeflow.org/v1beta2", "kubeflow.org/v1", 1)
 	args := []string{"apply", "-n", ns, "--server-side", "--field-manager=author", "-f", "-"}

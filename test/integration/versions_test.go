@@ -29,20 +29,20 @@ import (
 	trainingversions "stoic/training/versions"
 )
 
-// malformedPerVersion of each kind are stored before its CRD has a schema: in the large, 1,000 of ten versions.
+// malformedPerVersion returns how many of each kind are stored before its CRD has a schema: 1,000 of ten versions in the large run.
 func malformedPerVersion() int { return sized(25, 100) }
 
-// servedKind is a kind of several versions, and what is written of it in each.
+// servedKind is a kind with several versions, and what is written in each.
 type servedKind struct {
 	versions.Kind
 	plural   string
 	command  []string // of its webhook
-	open     string   // CRD of the stored version that takes anything
+	open     string   // CRD of the stored version that accepts anything
 	crd      string   // the one that is installed
 	others   []crdv1.CustomResourceDefinitionVersion
-	specs    map[string]string // by version: a well-formed one
+	specs    map[string]string // by version: a well-formed spec
 	patch    string            // a merge patch, in the first version that is not the hub
-	patched  string            // what the patch makes of the hub's spec: a member of it
+	patched  string            // the result of the patch: a member of the hub's spec
 	resource func(version string) dynamic.ResourceInterface
 
 	namespace string
@@ -51,8 +51,8 @@ type servedKind struct {
 	objects   int               // in the namespace
 }
 
-// TestVersions: objects of several kinds are written, read, listed, watched and patched in all their versions, malformed ones among
-// them. Every LIST succeeds while the webhook answers, and when it does again.
+// TestVersions: objects of several kinds are written, read, listed, watched and patched in all their versions, including
+// malformed ones. Every LIST succeeds while the webhook answers, and when it answers again.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	r := bareRig(t, cluster.Options{Nodes: -1})
@@ -87,7 +87,7 @@ func TestVersions(t *testing.T) {
 	t.Run("a webhook fails", func(within *testing.T) { all[len(all)-1].webhookFails(within, t, r, all[:len(all)-1]) })
 }
 
-// serve the kind's versions in a namespace: its webhook runs until the whole test ends.
+// serve serves the kind's versions in a namespace: its webhook runs until the whole test ends.
 func (k *servedKind) serve(t, whole *testing.T, r *rig, ns string) crdv1.WebhookClientConfig {
 	t.Helper()
 	k.namespace = ns
@@ -101,11 +101,11 @@ func (k *servedKind) serve(t, whole *testing.T, r *rig, ns string) crdv1.Webhook
 	return k.webhook.Client(authority)
 }
 
-// run what every kind is to stand.
+// run runs the tests of every kind.
 func (k *servedKind) run(t, whole *testing.T, r *rig) {
 	webhook := k.serve(t, whole, r, r.namespace(t, "versions-"+k.plural))
 	open := served.CRD(t, filepath.Join(root, k.open))
-	open.Spec.Versions[0].Subresources = nil // a status is stored as it is sent, and no scale looks into malformed specs
+	open.Spec.Versions[0].Subresources = nil // a status is stored as it is sent, and scale does not read malformed specs
 	var others []crdv1.CustomResourceDefinitionVersion
 	for _, v := range k.Versions {
 		other := *open.Spec.Versions[0].DeepCopy()
@@ -148,7 +148,7 @@ func (k *servedKind) listed(t *testing.T, when string) {
 	}
 }
 
-// all versions, the hub first.
+// all returns all versions, the hub first.
 func (k *servedKind) all() []string {
 	all := []string{k.Hub}
 	for _, v := range k.Versions {
@@ -157,7 +157,7 @@ func (k *servedKind) all() []string {
 	return all
 }
 
-// certify the webhook for an hour from a time on. It returns the authority that has signed its certificate.
+// certify issues the webhook a certificate for an hour from a time on. It returns the authority that has signed it.
 func (k *servedKind) certify(t *testing.T, from time.Time) (authority []byte) {
 	t.Helper()
 	authority, err := k.webhook.Certify(from, time.Hour)
@@ -167,7 +167,7 @@ func (k *servedKind) certify(t *testing.T, from time.Time) (authority []byte) {
 	return authority
 }
 
-// install the CRD with all versions.
+// install installs the CRD with all versions.
 func (k *servedKind) install(t *testing.T, r *rig, verb string, stored *crdv1.CustomResourceDefinition, webhook crdv1.WebhookClientConfig, others ...crdv1.CustomResourceDefinitionVersion) {
 	t.Helper()
 	crd, err := versionsmanifest.CRD(stored, k.Kind, webhook, others...)
@@ -177,7 +177,7 @@ func (k *servedKind) install(t *testing.T, r *rig, verb string, stored *crdv1.Cu
 	k.put(t, r, verb, crd)
 }
 
-// put a CRD with all versions, and wait until they are served.
+// put writes a CRD with all versions, and waits until they are served.
 func (k *servedKind) put(t *testing.T, r *rig, verb string, crd *crdv1.CustomResourceDefinition) {
 	t.Helper()
 	text, err := yaml.Marshal(crd)
@@ -196,7 +196,7 @@ func (k *servedKind) put(t *testing.T, r *rig, verb string, crd *crdv1.CustomRes
 	}
 }
 
-// edit an object in a version that is not the hub: by merge and JSON patch. A watch in each version sees it.
+// edit edits an object in a version that is not the hub: by merge and JSON patch. A watch in each version observes it.
 func (k *servedKind) edit(t *testing.T) {
 	t.Helper()
 	old, name := k.Versions[0].Name, "valid-"+k.Versions[0].Name
@@ -242,7 +242,7 @@ func (k *servedKind) edit(t *testing.T) {
 			t.Errorf("JSON patch in %s: %v", version, err)
 		}
 	}
-	// What another version has no place for is still there after an edit in it.
+	// What another version cannot represent is kept after an edit in it.
 	before, err := k.resource(k.Hub).Get(ctx, "valid-"+k.Hub, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,8 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestWaysToInstall: each overlay and the chart, on a cluster in which nothing of ours is. Operators run with the command lines and
-// as the service accounts that they install, and need no permission beyond theirs. Pods have to be restricted ones.
+// TestWaysToInstall: each overlay and the chart, on a cluster without anything of ours. Operators run with the installed command
+// lines and service accounts, and need no permission beyond theirs. Pods must be restricted ones.
 func TestWaysToInstall(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{Users: map[string]string{
@@ -62,7 +62,7 @@ func newHelm(t *testing.T, r *rig) helm {
 	return helm{file: file, kubeconfig: r.cluster.Kubeconfig(), dir: t.TempDir()}
 }
 
-// run helm with files of its own; nothing of the user's is read.
+// run runs helm with its own files; nothing of the user's is read.
 func (h helm) run(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := h.try(t, args...)
@@ -85,8 +85,8 @@ func (h helm) environment() []string {
 		"HELM_CACHE_HOME="+h.dir, "HELM_CONFIG_HOME="+h.dir, "HELM_DATA_HOME="+h.dir)
 }
 
-// chartInstalls: a release is installed, upgraded to one namespace, then to one kind, serves a job there, is rolled back and uninstalled;
-// the CRDs and the job stay.
+// chartInstalls: a release is installed, upgraded to one namespace, then to one kind, serves a job there, is rolled back and
+// uninstalled; the CRDs and the job stay.
 func chartInstalls(t *testing.T, r *rig, h helm) {
 	chart := filepath.Join(root, "deploy/chart")
 	if out := h.run(t, "lint", "--strict", chart); !strings.Contains(out, "0 chart(s) failed") {
@@ -128,7 +128,7 @@ func chartInstalls(t *testing.T, r *rig, h helm) {
 		t.Errorf("%s replicas after the rollback", got)
 	}
 
-	// Without --wait: Kubernetes' aggregation of roles now and then creates kubeflow-training-admin anew when it is deleted.
+	// Without --wait: the role aggregation of Kubernetes sometimes recreates kubeflow-training-admin when it is deleted.
 	h.run(t, "uninstall", "stoic", "-n", "training")
 	await(t, "what the release had installed to be gone", func() (bool, string) {
 		left := r.names(t, "deployments,services,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings", "-n", "training")
@@ -139,8 +139,8 @@ func chartInstalls(t *testing.T, r *rig, h helm) {
 	}
 }
 
-// chartConverts runs the commands of docs/versions.md, as they stand there but for the names of release and namespace: the webhook and
-// the CRDs are switched on and off.
+// chartConverts runs the commands of docs/versions.md, with other names of release and namespace: the webhook and the CRDs are
+// switched on and off.
 func (r *rig) chartConverts(t *testing.T, h helm, chart string) {
 	bin := t.TempDir()
 	chart, err := filepath.Abs(chart)
@@ -189,13 +189,13 @@ func (r *rig) chartConverts(t *testing.T, h helm, chart string) {
 	r.kubectl(t, nil, "delete", "secret", "-n", "training", "training-operator-conversion")
 }
 
-// names of objects, one in a line.
+// names returns those of objects, one in a line.
 func (r *rig) names(t *testing.T, args ...string) string {
 	t.Helper()
 	return r.kubectl(t, nil, append([]string{"get", "-o", "name"}, args...)...)
 }
 
-// chartTest runs what the pod of helm test runs, as its service account.
+// chartTest runs the command of the pod of helm test, as its service account.
 func (r *rig) chartTest(t *testing.T, h helm) {
 	t.Helper()
 	var pod struct {
@@ -246,8 +246,8 @@ func withoutCRDs(rendered string) string {
 	}), "\n---\n")
 }
 
-// namespacedServes: an operator of one namespace that is installed by an overlay runs jobs there, those of the kind that needs most
-// permissions among them, and may do nothing elsewhere.
+// namespacedServes: an operator of one namespace that an overlay installs runs jobs there, including those of the kind that needs
+// most permissions, and has no rights elsewhere.
 func namespacedServes(t *testing.T, r *rig) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -280,7 +280,7 @@ func namespacedServes(t *testing.T, r *rig) {
 	p.stop(t)
 }
 
-// deployed runs the operator with the command line of the Deployment in a namespace, as a user who stands for its service account.
+// deployed runs the operator with the command line of the Deployment in a namespace, as a user in place of its service account.
 func (r *rig) deployed(t *testing.T, user, ns string) *process {
 	t.Helper()
 	var args []string
@@ -296,7 +296,7 @@ func (r *rig) deployed(t *testing.T, user, ns string) *process {
 	return &process{operator.InTest(t, operator.Options{Command: command, Kubeconfig: r.cluster.UserKubeconfig(user)})}
 }
 
-// isPermitted: a user has asked for things, and for nothing that is forbidden.
+// isPermitted: a user has sent requests, and none was forbidden.
 func (r *rig) isPermitted(t *testing.T, user string) {
 	t.Helper()
 	all := r.requestsOf(t, user)
@@ -310,8 +310,8 @@ func (r *rig) isPermitted(t *testing.T, user string) {
 	}
 }
 
-// chartTakesOver: a release takes the place of what kubectl apply -k deploy has installed, object by object, and of an image and a
-// command line that are not its own.
+// chartTakesOver: a release replaces what kubectl apply -k deploy has installed, object by object, including a foreign image and
+// command line.
 func chartTakesOver(t *testing.T, r *rig, h helm) {
 	r.kubectl(t, nil, "apply", "-k", filepath.Join(root, "deploy"))
 	r.kubectl(t, nil, "set", "image", "-n", "kubeflow", "deployment/training-operator", "training-operator=kubeflow/training-operator:v1")

@@ -17,7 +17,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestWeaknesses: weaknesses of training-operator 1.9 that show only between an operator and an API server. The rows of
+// TestWeaknesses: weaknesses of training-operator 1.9 that are visible only between an operator and an API server. The rows of
 // docs/reference/contract.md name the parts.
 func TestWeaknesses(t *testing.T) {
 	t.Parallel() // it mostly waits
@@ -30,11 +30,11 @@ func TestWeaknesses(t *testing.T) {
 			"log lines do not grow with the job": logStaysShort,
 		})
 	})
-	// After the others: what all of their operators have asked for is in the audit log.
+	// After the others: the requests of all their operators are in the audit log.
 	t.Run("only selected objects are read", func(t *testing.T) { onlySelectedIsRead(t, r) })
 }
 
-// managerIsImmutable (W21): who manages a job cannot be changed, of any kind, by an edit or a patch.
+// managerIsImmutable (W21): managedBy of a job of any kind cannot be changed, neither by an edit nor by a patch.
 func managerIsImmutable(t *testing.T, r *rig) {
 	ns := r.namespace(t, "managed")
 	const ours, others = "kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue"
@@ -61,7 +61,7 @@ func managerIsImmutable(t *testing.T, r *rig) {
 	}
 }
 
-// dependentsAreRepaired (W52): each dependent object that somebody deletes is made again, once and without another cause: a
+// dependentsAreRepaired (W52): each dependent that another client deletes is recreated, once and without another trigger: a
 // service, a pod, a PodGroup and an autoscaler.
 func dependentsAreRepaired(t *testing.T, r *rig) {
 	ns := r.namespace(t, "repaired-dependents")
@@ -91,8 +91,8 @@ func dependentsAreRepaired(t *testing.T, r *rig) {
 	}
 }
 
-// logStaysShort (W45): at the default level the log has one line of a job for each state that the operator has written,
-// whether it has two pods or twenty; no line of a single pod, and none after the job is deleted.
+// logStaysShort (W45): at the default level the log has one line for each state of a job that the operator has written, whether
+// the job has two pods or twenty; no line of a single pod, and none after the job is deleted.
 func logStaysShort(t *testing.T, r *rig) {
 	ns := r.namespace(t, "logged")
 	p := r.operator(t, ns)
@@ -107,14 +107,14 @@ func logStaysShort(t *testing.T, r *rig) {
 	for name, replicas := range map[string]int{"narrow": 2, "broad": 20} {
 		r.apply(t, ns, manifest(name, worker("", fmt.Sprintf("replicas: %d", replicas))))
 		r.awaitState(t, ns, name, training.Succeeded)
-		await(t, "the line of the end", func() (bool, string) { // it follows the answer of the API server
+		await(t, "the line of the end", func() (bool, string) { // it is logged after the answer of the API server
 			found := lines(name)
 			return slices.ContainsFunc(found, func(line string) bool { return strings.Contains(line, `"summary":"Succeeded `) }), fmt.Sprint(found)
 		})
 	}
 	narrow, broad := lines("narrow"), lines("broad")
 	for _, found := range [][]string{narrow, broad} {
-		states := []string{`"summary":"Created `, `"summary":"Running `, `"summary":"Succeeded `} // Running is not there if the pods are faster
+		states := []string{`"summary":"Created `, `"summary":"Running `, `"summary":"Succeeded `} // Running is missing if the pods are faster
 		for _, line := range found {
 			i := slices.IndexFunc(states, func(s string) bool { return strings.Contains(line, s) })
 			if i < 0 {
@@ -130,7 +130,7 @@ func logStaysShort(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "-n", ns, "delete", "tfjobs", "narrow", "broad")
 	r.awaitPods(t, ns, "broad", 0)
 	r.awaitPods(t, ns, "narrow", 0)
-	r.apply(t, ns, manifest("later", worker("", ""))) // what the operator does after it has seen the deletions
+	r.apply(t, ns, manifest("later", worker("", ""))) // the operator reconciles it after it has seen the deletions
 	r.awaitState(t, ns, "later", training.Succeeded)
 	for _, line := range append(lines("narrow"), lines("broad")...) {
 		if strings.Contains(line, "-worker-") {
@@ -142,8 +142,8 @@ func logStaysShort(t *testing.T, r *rig) {
 	}
 }
 
-// onlySelectedIsRead (W32): of what operators make, they list and watch only what has their label; of the rest of the
-// cluster they list and watch nothing. So a cluster with many pods of others costs them nothing.
+// onlySelectedIsRead (W32): of the resources that operators create, they list and watch only objects with their label; of other
+// resources they list and watch nothing. So a cluster with many foreign pods costs them nothing.
 func onlySelectedIsRead(t *testing.T, r *rig) {
 	whole := []string{"priorityclasses"} // what is read without a label
 	for _, kind := range kinds.All() {

@@ -15,8 +15,9 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestDeadWebhooks: where somebody deletes the Deployment and the Service of training-operator 1.9, and not its webhooks, the API
-// server refuses to create and to change jobs. Of jobs that run the operator does all but what is an update of the job itself. The command of docs/migration.md is the cure.
+// TestDeadWebhooks: if the Deployment and the Service of training-operator 1.9 are deleted, but not its webhooks, the API server
+// rejects creations and changes of jobs. The operator does everything for running jobs except updates of the job itself. The
+// command of docs/migration.md is the cure.
 func TestDeadWebhooks(t *testing.T) {
 	t.Parallel() // it mostly waits
 	if operator.CRs() == cluster.CRsAggregated {
@@ -65,7 +66,7 @@ func (r *rig) cure(t *testing.T) {
 	}
 }
 
-// usersAreRefused: who creates a job of the five kinds, or changes one, is refused by the API server. Which webhook that was is said.
+// usersAreRefused: the API server rejects creations and changes of jobs of the five kinds. The error names the webhook.
 func (r *rig) usersAreRefused(t *testing.T) {
 	examples := map[string]string{"mnist.yaml": "tfjob", "pytorch.yaml": "pytorchjob", "xgboost.yaml": "xgboostjob", "paddle.yaml": "paddlejob", "jax.yaml": "jaxjob"}
 	for file, kind := range examples {
@@ -87,8 +88,9 @@ func (r *rig) usersAreRefused(t *testing.T) {
 	r.of(kinds.MPIJob()).awaitState(t, "default", "mpi", training.Succeeded)
 }
 
-// endsAndWaits: a status is no update of the job, so a job comes to its end. What the operator records in an annotation of the job is
-// one: a replica that is to be restarted stays as it is, under the condition Restarting, and the log and a metric say why. The operator serves, and is ready.
+// endsAndWaits: a status write is no update of the job, so a job reaches its end. An annotation is one, and the operator records
+// a restart there: a replica that must be restarted stays as it is, under the condition Restarting, and the log and a metric say
+// why. The operator serves, and is ready.
 func (r *rig) endsAndWaits(t *testing.T, p *process) {
 	r.kubectl(t, nil, "annotate", "pod", "ends-worker-0", "ends-worker-1", "simulation.stoic/exit-code=0")
 	r.awaitState(t, "default", "ends", training.Succeeded)

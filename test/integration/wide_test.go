@@ -7,8 +7,8 @@ import (
 	"stoic/training/kinds"
 )
 
-// wideJob: what a job of many replicas costs in writes beside its pods and services, and that none of these is asked
-// for twice. Every change of a count would be a write, were it not for statusDebounce (package plan).
+// wideJob: the writes that a job of many replicas needs beside its pods and services, and that none of these is created twice.
+// Every change of a count would be a write without statusDebounce (package plan).
 func wideJob(t *testing.T, r *rig) {
 	// How many statuses there are depends on how slow the machine is: one each for Created, Running and the end, and one every
 	// ten seconds while the pods come and go (minDebounce of package plan); eight are a job of 50 seconds. Events are reported once

@@ -6,5 +6,5 @@
 //	record.go           what the panels showed at the end of such a run: docs/monitoring/panels.json
 //	picture.go          the dashboards as pictures, drawn from it: docs/monitoring/*.svg
 //
-// `make monitoring` runs it. A plain `go test` draws the pictures from what is recorded, and holds them to the files.
+// `make monitoring` runs it. A plain `go test` draws the pictures from the recorded data, and compares them with the files.
 package monitoring

@@ -10,10 +10,10 @@ import (
 	"stoic/test/operator"
 )
 
-// made counts the jobs of a load by what must become of them.
+// made counts the jobs of a load by their expected end.
 type made struct{ succeed, fail, rejected, all int }
 
-// load is a mixed one: jobs of four kinds in four namespaces that succeed, fail, are restarted, loop in crashes, are rejected,
+// load is a mixed load: jobs of four kinds in four namespaces that succeed, fail, are restarted, crash repeatedly, are rejected,
 // suspended, refused by a quota, or wait for a node.
 type load struct {
 	t          *testing.T
@@ -21,7 +21,7 @@ type load struct {
 	made       made
 }
 
-// job of a kind; with notes for the simulated kubelet.
+// job is a job of a kind, with annotations for the simulated kubelet.
 type job struct {
 	kind, namespace, name string
 	run                   string // for how long its pods run
@@ -29,7 +29,7 @@ type job struct {
 	policy, extra, pod    string // lines of the run policy, of the replica and of the pod
 }
 
-// shape is what differs between kinds.
+// shape has the differences between kinds.
 type shape struct{ specs, replica, container string }
 
 func shapes() map[string]shape {
@@ -67,7 +67,7 @@ func (l *load) create(manifests ...string) {
 	l.kubectl(strings.Join(manifests, "---\n"), "create", "-f", "-")
 }
 
-// begin makes the jobs that stay.
+// begin creates the jobs that stay.
 func (l *load) begin() {
 	l.t.Helper()
 	for _, ns := range []string{"vision", "speech", "batch", "research"} {
@@ -84,7 +84,7 @@ func (l *load) begin() {
 	)
 }
 
-// round makes the jobs of one round; each ends soon.
+// round creates the jobs of one round; each ends soon.
 func (l *load) round(n int) {
 	l.t.Helper()
 	name := func(what string) string { return fmt.Sprintf("%s-%d", what, n) }
@@ -108,7 +108,7 @@ func (l *load) round(n int) {
 	l.create(batch...)
 }
 
-// run makes a round every few seconds, for some time.
+// run creates a round every few seconds, for some time.
 func (l *load) run(rounds int, pause time.Duration) {
 	l.t.Helper()
 	tick := time.NewTicker(pause) // a rate, not a wait: dashboards show what happens over time

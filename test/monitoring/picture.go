@@ -13,7 +13,7 @@ import (
 	"stoic/test/bench/plot"
 )
 
-// Sizes of a picture: three graphs side by side, six numbers.
+// Sizes of a picture: three graphs in a row, six numbers.
 const (
 	pictureWidth          = 1440
 	graphWidth            = pictureWidth / 3
@@ -24,7 +24,7 @@ const (
 	mostLines             = 8
 )
 
-// Picture of a dashboard with what its panels showed.
+// Picture draws a dashboard with the data of its panels.
 func Picture(d monitoring.Dashboard, r *Record) ([]byte, error) {
 	at := slices.IndexFunc(r.Dashboards, func(s Shown) bool { return s.Name == d.Name })
 	if at < 0 {
@@ -89,7 +89,7 @@ func (p *picture) panel(x, y int, panel monitoring.Panel, series []Series) {
 	p.out.WriteString(svg)
 }
 
-// chartOf a panel: the lines that are highest, in minutes and in a unit that a reader has a feeling for.
+// chartOf returns the chart of a panel: the highest lines, in minutes and in a unit that readers understand.
 func chartOf(panel monitoring.Panel, series []Series) plot.Chart {
 	highest := func(s Series) float64 {
 		return slices.MaxFunc(s.Points, func(a, b Point) int { return cmp.Compare(a.Value, b.Value) }).Value
@@ -113,7 +113,7 @@ func chartOf(panel monitoring.Panel, series []Series) plot.Chart {
 	return c
 }
 
-// scaled is by what values of a unit are multiplied, and what they are then.
+// scaled returns a factor for values of a unit, and the resulting unit.
 func scaled(u monitoring.Unit, highest float64) (float64, string) {
 	switch {
 	case u == monitoring.Seconds && highest < 1:
@@ -130,7 +130,7 @@ func scaled(u monitoring.Unit, highest float64) (float64, string) {
 	return 1, ""
 }
 
-// short enough for the legend.
+// short shortens a name for the legend.
 func short(name string) string {
 	const most = 20
 	if letters := []rune(name); len(letters) > most {

@@ -14,8 +14,7 @@ import (
 	"stoic/deploy/monitoring"
 )
 
-// TestPictures: what is recorded has each panel with the expressions that it has now, none of them empty, and the pictures in docs
-// show it.
+// TestPictures: the record has each panel with its current expressions, none of them empty, and the pictures in docs show it.
 func TestPictures(t *testing.T) {
 	r, err := ReadRecord(recorded)
 	if err != nil {
@@ -76,7 +75,7 @@ func wellFormed(t *testing.T, svg []byte) {
 	}
 }
 
-// TestRecordIsKept: what is written is read again, rounded.
+// TestRecordIsKept: reading a written record returns the same data, rounded.
 func TestRecordIsKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "panels.json")
 	in := Record{Date: "2026-01-01", Dashboards: []Shown{{"a", []PanelShown{{"b", []string{"up"}, []Series{{"c", []Point{{1.4, 12345.678}, {2, 0.00012344}}}}}}}}}

@@ -18,10 +18,10 @@ import (
 	"stoic/test/operator"
 )
 
-// prometheus is a running one.
+// prometheus is a running Prometheus.
 type prometheus struct{ address string }
 
-// program of Debian's package prometheus.
+// program returns a program of Debian's package prometheus.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	file, err := exec.LookPath(name)
@@ -35,7 +35,7 @@ func program(t *testing.T, name string) string {
 	return file
 }
 
-// startPrometheus scrapes the processes of an operator, and itself: a program that has the same go_* and process_* metrics.
+// startPrometheus scrapes the processes of an operator, and itself: a program with the same go_* and process_* metrics.
 func startPrometheus(t *testing.T, rules string, targets ...string) *prometheus {
 	t.Helper()
 	file := program(t, "prometheus")
@@ -82,7 +82,7 @@ scrape_configs:
 	return p
 }
 
-// await a condition, asked every half second.
+// await waits for a condition, polling every half second.
 func await(t *testing.T, what string, limit time.Duration, condition func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -102,7 +102,7 @@ func await(t *testing.T, what string, limit time.Duration, condition func() erro
 	}
 }
 
-// get an answer of the API.
+// get reads an answer of the API.
 func (p *prometheus) get(path string, query url.Values, answer any) error {
 	response, err := http.Get("http://" + p.address + path + "?" + query.Encode())
 	if err != nil {
@@ -145,14 +145,14 @@ func (s *sample) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// now is the result of an expression.
+// now returns the result of an expression.
 func (p *prometheus) now(expression string) ([]result, error) {
 	var answer struct{ Result []result }
 	err := p.get("/api/v1/query", url.Values{"query": {expression}}, &answer)
 	return answer.Result, err
 }
 
-// over is the result of an expression over time.
+// over returns the result of an expression over time.
 func (p *prometheus) over(expression string, from, to time.Time, step time.Duration) ([]result, error) {
 	unix := func(at time.Time) string { return strconv.FormatFloat(float64(at.UnixMilli())/1000, 'f', 3, 64) }
 	var answer struct{ Result []result }
@@ -160,7 +160,7 @@ func (p *prometheus) over(expression string, from, to time.Time, step time.Durat
 	return answer.Result, err
 }
 
-// number is the result of an expression that has one, without labels.
+// number returns the result of an expression with a single result, without labels.
 func (p *prometheus) number(expression string) (float64, error) {
 	found, err := p.now(expression)
 	if err != nil || len(found) != 1 {

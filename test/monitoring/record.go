@@ -21,7 +21,7 @@ type Shown struct {
 	Panels []PanelShown
 }
 
-// PanelShown is one panel: the expressions that were asked, and what came back.
+// PanelShown is one panel: its expressions, and their results.
 type PanelShown struct {
 	Title       string
 	Expressions []string
@@ -37,7 +37,7 @@ type Series struct {
 // Point is a value at a time, in seconds since the run began.
 type Point struct{ Seconds, Value float64 }
 
-// MarshalJSON writes a point as two numbers, of which the second one has four digits: nobody sees more in a picture.
+// MarshalJSON writes a point as two numbers, the second with four digits: a picture shows no more.
 func (p Point) MarshalJSON() ([]byte, error) {
 	value, err := strconv.ParseFloat(strconv.FormatFloat(p.Value, 'g', 4, 64), 64)
 	if err != nil {
@@ -69,7 +69,7 @@ func ReadRecord(file string) (*Record, error) {
 	return r, nil
 }
 
-// Write the record into a file.
+// Write writes the record into a file.
 func (r *Record) Write(file string) error {
 	text, err := json.MarshalIndent(r, "", " ")
 	if err != nil {

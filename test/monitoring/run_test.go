@@ -30,9 +30,8 @@ const (
 
 var update = flag.Bool("update", false, "write what the panels show, and the pictures")
 
-// TestPanelsShowWhatHappens: with two processes of the operator, a mixed load and a real Prometheus, each panel shows something; what
-// is counted of jobs is what happened to them, the first of each namespace included; and of the alerts only those fire that the
-// load is to raise.
+// TestPanelsShowWhatHappens: with two processes of the operator, a mixed load and a real Prometheus, each panel shows data. The counts of
+// jobs are those of the load, including the first job of each namespace. Exactly the alerts fire that the load should raise.
 func TestPanelsShowWhatHappens(t *testing.T) {
 	if os.Getenv("STOIC_MONITORING") == "" {
 		t.Skip("it needs Prometheus and five minutes: make monitoring")
@@ -41,7 +40,7 @@ func TestPanelsShowWhatHappens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program(t, "prometheus") // or nothing is started
+	program(t, "prometheus") // fails before anything is started
 	promtool(t, rules)
 	c, _ := operator.Cluster(t, cluster.Options{Source: filepath.Join(root, "localcluster"), Progress: t.Output(), CRDs: []string{filepath.Join(root, "deploy/crd")}})
 	if err := operator.Permit(t.Context(), c.Kubeconfig(), root); err != nil {
@@ -82,7 +81,7 @@ func TestPanelsShowWhatHappens(t *testing.T) {
 	}
 }
 
-// promtool of the same package reads the rules and runs the scenarios of tools/promql, which are run with a newer engine there.
+// promtool of the same package checks the rules and runs the scenarios of tools/promql, which runs them with a newer engine.
 func promtool(t *testing.T, rules string) {
 	t.Helper()
 	file := program(t, "promtool")
@@ -106,7 +105,7 @@ func is(p *prometheus, expression string, want float64) error {
 	return err
 }
 
-// countsAreRight: what the recording rules count is what was made, when the last job has ended.
+// countsAreRight: the recording rules count what was created, when the last job has ended.
 func countsAreRight(t *testing.T, p *prometheus, m made) {
 	t.Helper()
 	const of = "sum(operator_job_namespace_framework:training_operator_jobs_%s:increase15m)"
@@ -116,14 +115,14 @@ func countsAreRight(t *testing.T, p *prometheus, m made) {
 		fmt.Sprintf(of, "failed"):                        m.fail,
 		fmt.Sprintf(of, "created"):                       m.all - m.rejected,
 		fmt.Sprintf(of, "deleted"):                       rounds,
-		`sum(training_operator_jobs{state="Running"})`:   3, // of too-large, those pods that the quota allows
+		`sum(training_operator_jobs{state="Running"})`:   3, // of too-large, the pods that the quota allows
 		`sum(training_operator_jobs{state="Suspended"})`: 1,
 	} {
 		await(t, expression, 3*time.Minute, func() error { return is(p, expression, float64(want)) })
 	}
 }
 
-// alertsAreRight: Prometheus evaluates every rule, the load raises what it is to raise, and nothing that wakes anybody.
+// alertsAreRight: Prometheus evaluates every rule, the expected alerts fire, and none that pages an engineer.
 func alertsAreRight(t *testing.T, p *prometheus) {
 	t.Helper()
 	var answer struct {
@@ -152,26 +151,26 @@ func alertsAreRight(t *testing.T, p *prometheus) {
 	if want := len(monitoring.Alerts()) + len(monitoring.Recordings()); rules != want {
 		t.Errorf("Prometheus has %d rules, want %d", rules, want)
 	}
-	// In vision every third job that ends is one that was restarted in vain or rejected; in no namespace do most fail.
+	// In vision every third ended job is one that was restarted in vain or rejected; in no namespace do most fail.
 	if !slices.Equal(firing, []string{"TrainingJobsRejected"}) {
 		t.Errorf("there fire %v, want TrainingJobsRejected", firing)
 	}
 }
 
-// zeroWhereAllIsWell names the panels that show 0 under a load with which an operator and an API server have no trouble.
+// zeroWhereAllIsWell names the panels that show 0 under a load that causes no errors in an operator and an API server.
 func zeroWhereAllIsWell() []string {
 	return []string{"Panics in a day", "Keys that wait", "Events that wait", "Live reads", "Failed watches"}
 }
 
-// nonZero: some value is not 0.
+// nonZero reports whether some value is not 0.
 func (s Series) nonZero() bool {
 	return slices.ContainsFunc(s.Points, func(p Point) bool { return p.Value != 0 })
 }
 
-// chosen stands for all values of the variables above a dashboard.
+// chosen replaces the variables of a dashboard by all their values.
 var chosen = regexp.MustCompile(`\$[a-z_]+`)
 
-// show asks what each panel asks, as Grafana does.
+// show queries the expressions of each panel, as Grafana does.
 func show(t *testing.T, p *prometheus, began time.Time) *Record {
 	t.Helper()
 	now := time.Now()
@@ -217,7 +216,7 @@ func show(t *testing.T, p *prometheus, began time.Time) *Record {
 
 var label = regexp.MustCompile(`{{(\w+)}}`)
 
-// named series, as Grafana names them; without those that are no number at any time.
+// named returns the series with Grafana's names; without those that are never a number.
 func named(found []result, legend string, began time.Time) (lines []Series) {
 	for _, f := range found {
 		line := Series{Name: label.ReplaceAllStringFunc(legend, func(l string) string { return f.Metric[strings.Trim(l, "{}")] })}

@@ -6,9 +6,9 @@ import (
 	"net"
 )
 
-// Address reserves a loopback address: for the next minute only a process that asks for this port gets it, and no process
-// that asks for any. A connection that the listening side closes first keeps its port in the state TIME_WAIT, in which no
-// system gives it out by itself. A port that is merely closed again is free for every connection that anybody opens.
+// Address reserves a loopback address. For the next minute only a process that names this port gets it, and no process that asks
+// for any port. A connection that the listening side closes first keeps its port in the state TIME_WAIT, in which no system
+// assigns it by itself. A port that is merely closed is free for every new connection.
 func Address() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

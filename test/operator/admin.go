@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// AdminConfig is that of an administrator's kubeconfig, without a limit of requests: a test that is throttled measures the throttle.
+// AdminConfig returns the configuration of an administrator's kubeconfig, without a rate limit: a throttled test measures the throttle.
 func AdminConfig(kubeconfig string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Probe is the code with which the operator answers a request for a path such as /healthz; 0 if it does not answer.
+// Probe returns the code with which the operator answers a request for a path such as /healthz; 0 if it does not answer.
 func (p *Process) Probe(ctx context.Context, path string) int {
 	code, _ := p.Answer(ctx, path)
 	return code
 }
 
-// Answer is what the operator answers a request for a path such as /readyz; code 0 and the error's text if it does not answer.
+// Answer returns the operator's answer to a request for a path such as /readyz; code 0 and the error's text if it does not answer.
 func (p *Process) Answer(ctx context.Context, path string) (code int, text string) {
 	code, text, err := get(ctx, 2*time.Second, p.probes, path)
 	if err != nil {
@@ -27,10 +27,10 @@ func (p *Process) Answer(ctx context.Context, path string) (code int, text strin
 	return code, strings.TrimSpace(text)
 }
 
-// Ready says whether the operator says so.
+// Ready reports whether the operator is ready.
 func (p *Process) Ready(ctx context.Context) bool { return p.Probe(ctx, "/readyz") == http.StatusOK }
 
-// AwaitReady waits until the operator is ready. It is an error if it ends.
+// AwaitReady waits until the operator is ready. It fails if the operator ends.
 func (p *Process) AwaitReady(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -46,7 +46,7 @@ func (p *Process) AwaitReady(ctx context.Context) error {
 	return nil
 }
 
-// Metrics is what the operator serves for Prometheus.
+// Metrics returns what the operator serves for Prometheus.
 func (p *Process) Metrics(ctx context.Context) (string, error) {
 	code, text, err := get(ctx, 30*time.Second, p.metrics, "/metrics")
 	if err == nil && code != http.StatusOK {
@@ -58,7 +58,7 @@ func (p *Process) Metrics(ctx context.Context) (string, error) {
 	return text, nil
 }
 
-// Sample adds up the samples whose name and labels contain all the given parts.
+// Sample returns the sum of the samples whose name and labels contain all the given parts.
 func (p *Process) Sample(ctx context.Context, parts ...string) (sum float64, found bool, err error) {
 	text, err := p.Metrics(ctx)
 	if err != nil {
@@ -96,5 +96,5 @@ func get(ctx context.Context, limit time.Duration, address, path string) (code i
 	return response.StatusCode, string(body), err
 }
 
-// MetricsAddress is where it serves metrics, for tests that ask in another way than Metrics.
+// MetricsAddress returns where it serves metrics, for tests that do not use Metrics.
 func (p *Process) MetricsAddress() string { return p.metrics }

@@ -11,17 +11,16 @@ import (
 	"sync"
 )
 
-// Programs are built from a checkout, each once.
+// Programs builds programs from a checkout, each once.
 type Programs struct {
-	// Root is the checkout; Dir takes the binaries.
+	// Root is the checkout; Dir is for the binaries.
 	Root, Dir string
 
 	mu    sync.Mutex
 	files map[string]string // by the arguments of go build
 }
 
-// Build a main package of the checkout, with flags of go build, and return the file. What was built before is not built
-// again.
+// Build builds a main package of the checkout, with flags of go build, and returns the file. It builds each once.
 func (p *Programs) Build(ctx context.Context, program string, flags ...string) (file string, err error) {
 	flags = append(slices.Clip(flags), program)
 	key := strings.Join(flags, " ")
@@ -51,7 +50,7 @@ func (p *Programs) Build(ctx context.Context, program string, flags ...string) (
 	return file, nil
 }
 
-// Stoic is the command line of our own operator, from its file.
+// Stoic returns the command line of our own operator, given its file.
 func Stoic(file string) []string {
 	return []string{file, "controller", "--kubeconfig", "{kubeconfig}", "--namespace", "{namespace}", "--metrics-bind-address", "{metrics}",
 		"--health-probe-bind-address", "{probes}", "{flags}"}

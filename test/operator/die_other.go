@@ -4,5 +4,5 @@ package operator
 
 import "os/exec"
 
-// dieWithUs has no equal here: what is started is stopped, and a killed run may leave an operator behind.
+// dieWithUs does nothing here: processes are stopped normally, and a killed run may leave an operator behind.
 func dieWithUs(*exec.Cmd) {}

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMain makes the test's program the operator of these tests when one of them starts it as that.
+// TestMain turns the test's program into the operator of these tests when one of them starts it as that.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 6 && os.Args[1] == "operate" {
 		os.Exit(operate(os.Args[2], os.Args[3], os.Args[4], os.Args[5]))
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// operate is an operator of few words: it answers until it is told to stop, and ends with a code.
+// operate is a minimal operator: it answers until it gets SIGTERM, and ends with a code.
 func operate(metrics, probes, says, code string) int {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
@@ -105,7 +105,7 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestEnds: how a process ends is an error unless it is how it was asked to.
+// TestEnds: how a process ends is an error unless the test requested it.
 func TestEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		code string
@@ -142,7 +142,7 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-// terminate a process as somebody else would.
+// terminate ends a process without its Process knowing.
 func terminate(t *testing.T, p *Process) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -151,7 +151,7 @@ func terminate(t *testing.T, p *Process) {
 	<-p.Done()
 }
 
-// TestWithoutAddresses: what a command line does not take cannot be asked.
+// TestWithoutAddresses: a process without these addresses has no probes and no metrics.
 func TestWithoutAddresses(t *testing.T) {
 	p, err := Start(Options{Command: []string{"sleep", "60"}, Log: filepath.Join(t.TempDir(), "log")})
 	if err != nil {
@@ -172,8 +172,8 @@ func TestWithoutAddresses(t *testing.T) {
 	}
 }
 
-// TestAddress: while an operator has yet to listen on its port, the system gives it to no one who asks for any. Some
-// of these ports would come up again if they were merely closed.
+// TestAddress: while an operator has not begun to listen on its port, the system assigns the port to no one who asks for any.
+// Some of these ports would be assigned again if they were merely closed.
 func TestAddress(t *testing.T) {
 	reserved := map[string]bool{}
 	for range 100 {
@@ -211,7 +211,7 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestBuildOnce: a program is built once for each set of flags, and what does not compile is told.
+// TestBuildOnce: a program is built once for each set of flags, and a compile error is returned.
 func TestBuildOnce(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, text string) {

@@ -4,7 +4,7 @@ package operator
 
 import "syscall"
 
-// Pause lets the operator stand still, as on a machine that is suspended.
+// Pause pauses the operator, as on a suspended machine.
 func (p *Process) Pause() error { return p.cmd.Process.Signal(syscall.SIGSTOP) }
 
 // Resume lets a paused operator continue.

@@ -14,8 +14,8 @@ import (
 // User is the service account that deploy/rbac binds.
 const User = "system:serviceaccount:kubeflow:training-operator"
 
-// Permit installs the namespace and the permissions of deploy/, and more manifests of the checkout, as the administrator whose
-// kubeconfig this is.
+// Permit installs the namespace and the permissions of deploy/, and more manifests of the checkout, as the administrator with
+// this kubeconfig.
 func Permit(ctx context.Context, kubeconfig, root string, more ...string) error {
 	args := []string{"apply"}
 	for _, manifest := range append([]string{"deploy/namespace.yaml", "deploy/rbac"}, more...) {
@@ -25,7 +25,7 @@ func Permit(ctx context.Context, kubeconfig, root string, more ...string) error 
 	return err
 }
 
-// Kubectl runs kubectl and returns what it writes, also if it fails.
+// Kubectl runs kubectl and returns its output, also if it fails.
 func Kubectl(ctx context.Context, kubeconfig string, in []byte, args ...string) (out string, err error) {
 	cmd := exec.CommandContext(ctx, "kubectl", append(cluster.KubectlArguments(kubeconfig), args...)...)
 	cmd.Stdin = bytes.NewReader(in)

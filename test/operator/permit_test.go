@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestKubectlForgets: what one control plane serves is not taken for what the next one at the same address serves, and nothing is left in
-// the home of who runs the tests.
+// TestKubectlForgets: kubectl does not reuse the discovery of one control plane for the next one at the same address, and nothing
+// is left in the home directory of the user who runs the tests.
 func TestKubectlForgets(t *testing.T) {
 	if _, err := exec.LookPath("kubectl"); err != nil {
 		t.Skip("kubectl is not on the PATH")

@@ -18,7 +18,7 @@ import (
 
 // Options of a process.
 type Options struct {
-	// Command line. In its words are replaced:
+	// Command line. These placeholders in its words are replaced:
 	//
 	//	{kubeconfig}  Kubeconfig
 	//	{namespace}   Namespace
@@ -26,19 +26,19 @@ type Options struct {
 	//	{probes}      another one, for its probes
 	//	{flags}       Flags, each a word
 	Command []string
-	// Kubeconfig is a file that leads to the API server. KUBECONFIG is set to it, too.
+	// Kubeconfig is the operator's kubeconfig. KUBECONFIG is set to it, too.
 	Kubeconfig string
 	// Namespace that is served; "" for all.
 	Namespace string
 	Flags     []string
-	// Log is the file to which everything that it writes is appended.
+	// Log is the file to which all output of the process is appended.
 	Log string
 }
 
-// Process is a running operator, or one that has run. Its methods may be called at the same time.
+// Process is a running operator, or one that has run. Its methods may be called concurrently.
 type Process struct {
 	cmd             *exec.Cmd
-	metrics, probes string // addresses, or "" if the command line does not take them
+	metrics, probes string // addresses, or "" if the command line does not have them
 	log             string
 	from            int64 // where its part of the log begins
 	ended           chan struct{}
@@ -48,7 +48,7 @@ type Process struct {
 	asked bool // to end
 }
 
-// Start an operator.
+// Start starts an operator.
 func Start(o Options) (*Process, error) {
 	p := &Process{log: o.Log, ended: make(chan struct{})}
 	words, err := p.words(o)
@@ -77,7 +77,7 @@ func Start(o Options) (*Process, error) {
 	return p, nil
 }
 
-// words of the command line, without placeholders.
+// words returns the command line, without placeholders.
 func (p *Process) words(o Options) (words []string, err error) {
 	if len(o.Command) == 0 {
 		return nil, errors.New("no command line for the operator")
@@ -100,13 +100,13 @@ func (p *Process) words(o Options) (words []string, err error) {
 	return words, nil
 }
 
-// ID of the process.
+// ID returns the number of the process.
 func (p *Process) ID() int { return p.cmd.Process.Pid }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.ended }
 
-// Exit is nil as long as the process runs, and if it has ended with exit code 0.
+// Exit returns nil as long as the process runs, and if it has ended with exit code 0.
 func (p *Process) Exit() error {
 	if p.Alive() {
 		return nil
@@ -114,7 +114,7 @@ func (p *Process) Exit() error {
 	return p.exit
 }
 
-// Alive says whether the process runs.
+// Alive reports whether the process runs.
 func (p *Process) Alive() bool {
 	select {
 	case <-p.ended:
@@ -124,10 +124,10 @@ func (p *Process) Alive() bool {
 	}
 }
 
-// Footprint of the process.
+// Footprint returns what the process has used.
 func (p *Process) Footprint() (measure.Footprint, error) { return measure.FootprintOf(p.ID()) }
 
-// ask notes that the process is to end. It had ended by itself if nobody has asked before: that is an error, once.
+// ask records that the process must end. If it had ended before the first call, it ended by itself: that is an error, once.
 func (p *Process) ask() (first bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,10 +138,10 @@ func (p *Process) ask() (first bool, err error) {
 	return first, nil
 }
 
-// Kill ends the operator as a power cut would, and returns when it is gone. It is an error if it had ended by itself.
+// Kill ends the operator as a power failure would, and returns when it has ended. It is an error if it had ended by itself.
 func (p *Process) Kill() error {
 	_, err := p.ask()
-	_ = p.cmd.Process.Kill() // fails only of a process that is gone
+	_ = p.cmd.Process.Kill() // fails only if the process no longer exists
 	<-p.ended
 	return err
 }
@@ -149,8 +149,8 @@ func (p *Process) Kill() error {
 // stopLimit is how long Kubernetes gives a process to end.
 const stopLimit = 30 * time.Second
 
-// Stop ends the operator as Kubernetes does. It is an error if it had ended by itself, was too slow, ended with an exit code
-// that is not 0 (an *exec.ExitError), or if its log tells of trouble. One that was ended before is not asked again.
+// Stop ends the operator as Kubernetes does. It is an error if the operator had ended by itself, was too slow, ended with another
+// exit code than 0 (an *exec.ExitError), or if its log reports a panic or a data race. If it was ended before, Stop does nothing.
 func (p *Process) Stop(ctx context.Context) error {
 	first, err := p.ask()
 	if !first {
@@ -174,7 +174,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	return err
 }
 
-// Text of the log, as far as this process has written it.
+// Text returns the log, as far as this process has written it.
 func (p *Process) Text() string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
@@ -183,13 +183,13 @@ func (p *Process) Text() string {
 	return string(text[min(p.from, int64(len(text))):])
 }
 
-// Tail is the end of Text, for messages.
+// Tail returns the end of Text, for messages.
 func (p *Process) Tail() string {
 	lines := strings.Split(strings.TrimSpace(p.Text()), "\n")
 	return strings.Join(lines[max(len(lines)-25, 0):], "\n")
 }
 
-// Trouble returns the lines of a log that tell of a panic or a data race.
+// Trouble returns the lines of a log that report a panic or a data race.
 func Trouble(text string) (lines []string) {
 	return regexp.MustCompile(`.*(DATA RACE|panic|goroutine 1 \[).*`).FindAllString(text, -1)
 }

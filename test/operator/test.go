@@ -17,7 +17,7 @@ import (
 	"stoic/cli/cluster"
 )
 
-// test is what an operator needs of a *testing.T.
+// test is the part of a *testing.T that an operator needs.
 type test interface {
 	Helper()
 	Context() context.Context
@@ -29,17 +29,18 @@ type test interface {
 	Logf(string, ...any)
 }
 
-// Store is where a control plane of tests keeps its objects, as STOIC_STORE says (docs/storage.md): etcd if it says nothing. In the URL of a
-// database {name} is another one at each call: every control plane has its own.
+// Store returns where a control plane of tests keeps its objects, according to STOIC_STORE (docs/storage.md): etcd if it is
+// empty. {name} in the URL of a database is replaced by another name at each call: every control plane has its own.
 func Store() string {
 	return strings.ReplaceAll(os.Getenv("STOIC_STORE"), "{name}", "stoic_"+strings.ToLower(rand.Text()[:12]))
 }
 
-// CRs is who serves custom resources in a control plane of tests, as STOIC_CRS says (docs/storage.md): the API server if it says nothing.
+// CRs returns which server serves custom resources in a control plane of tests, according to STOIC_CRS (docs/storage.md): the API
+// server if it is empty.
 func CRs() string { return os.Getenv("STOIC_CRS") }
 
-// Cluster starts a control plane for a test, and returns it with what reaches it as the administrator, without a limit of
-// requests. Unless the options say otherwise the kubeconfig "operator" is that of User.
+// Cluster starts a control plane for a test, and returns it with the administrator's configuration, without a rate limit. Unless
+// the options say otherwise, the kubeconfig "operator" is that of User.
 func Cluster(t test, o cluster.Options) (*cluster.Cluster, *rest.Config) {
 	t.Helper()
 	if o.Users["operator"] == "" {
@@ -64,7 +65,7 @@ func Cluster(t test, o cluster.Options) (*cluster.Cluster, *rest.Config) {
 	return c, config
 }
 
-// Await waits until a condition holds, and fails the test with what it saw last if it does not within a limit.
+// Await waits until a condition holds. If it does not within the limit, it fails the test with what was seen last.
 func Await(t test, limit time.Duration, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
 	saw := ""
@@ -77,8 +78,8 @@ func Await(t test, limit time.Duration, what string, holds func() (ok bool, saw 
 	t.Fatal(fmt.Sprintf("waited %v for %s; saw %s", limit, what, saw))
 }
 
-// OutsideMake is the environment of a command whose make is one that a person starts: without the options and variables of the make that
-// runs the test, and without the cgo that the race detector needs: what is compiled without it is in the build cache.
+// OutsideMake returns the environment for a command that runs make as a user would: without the options and variables of the make
+// that runs the test, and without the cgo that the race detector needs, as the build cache has what is compiled without it.
 func OutsideMake() []string {
 	return append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -86,7 +87,7 @@ func OutsideMake() []string {
 	}), "CGO_ENABLED=0")
 }
 
-// Overlay writes a kustomization outside of a folder, and returns where; $ in its text stands for the folder.
+// Overlay writes a kustomization outside of a folder, and returns its directory; $ in its text is replaced by the folder.
 func Overlay(t test, folder, text string) (dir string) {
 	t.Helper()
 	here, err := filepath.Abs(folder)
@@ -107,7 +108,7 @@ func Overlay(t test, folder, text string) (dir string) {
 	return dir
 }
 
-// Built is the file of our operator, built for a test alone with flags of go build.
+// Built builds our operator for a single test, with flags of go build, and returns the file.
 func Built(t test, root string, flags ...string) (file string) {
 	t.Helper()
 	programs := Programs{Root: root, Dir: t.TempDir()}
@@ -130,8 +131,8 @@ func InTest(t test, o Options) *Process {
 	return p
 }
 
-// Started starts an operator with a log of its own. When the test ends it is stopped as Kubernetes stops it, and must end with exit
-// code 0 and without a panic or a race.
+// Started starts an operator with a separate log. When the test ends the operator is stopped as Kubernetes stops it, and must end
+// with exit code 0 and without a panic or a race.
 func Started(t test, o Options) *Process {
 	t.Helper()
 	o.Log = filepath.Join(t.TempDir(), "operator.log")

@@ -18,12 +18,12 @@ import (
 
 var update = flag.Bool("update", false, "write the exported API of the engine anew")
 
-// engine are the packages that authors of operators import.
+// engine returns the packages that users import to write operators.
 func engine() []string {
 	return []string{"schema", "convert", "convert/versions", "controller", "controller/watch", "controller/program", "controller/schedule"}
 }
 
-// files parses the files of a package, its tests or all others.
+// files parses the files of a package, either its tests or all others.
 func files(t *testing.T, folder string, tests bool) (parsed []*ast.File) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join("..", "..", folder, "*.go"))
@@ -43,7 +43,7 @@ func files(t *testing.T, folder string, tests bool) (parsed []*ast.File) {
 	return parsed
 }
 
-// exported are the declarations of a package that others see, as text, one for each name, sorted.
+// exported returns the exported declarations of a package as text, one for each name, sorted.
 func exported(t *testing.T, folder string) (all []string) {
 	t.Helper()
 	for _, file := range files(t, folder, false) {
@@ -69,7 +69,7 @@ func exported(t *testing.T, folder string) (all []string) {
 	return all
 }
 
-// receiver is the name of the type that a method is of.
+// receiver returns the name of the type of a method.
 func receiver(method *ast.FuncDecl) (name string) {
 	ast.Inspect(method.Recv.List[0].Type, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && name == "" {
@@ -80,7 +80,7 @@ func receiver(method *ast.FuncDecl) (name string) {
 	return name
 }
 
-// printed is a declaration in one form, whatever lines it stands on.
+// printed formats a declaration, whatever its line breaks.
 func printed(t *testing.T, decl ast.Decl) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -94,8 +94,8 @@ func printed(t *testing.T, decl ast.Decl) string {
 	return text
 }
 
-// TestAPI: what authors of operators can name does not change unnoticed. Fields, methods and parameters count. `go test
-// ./test/rules -update` writes the files; who renames or removes something says so in CHANGELOG.md.
+// TestAPI: the exported names for operators do not change unnoticed, including fields, methods and parameters. `go test
+// ./test/rules -update` writes the files; a rename or removal must be in CHANGELOG.md.
 func TestAPI(t *testing.T) {
 	for _, folder := range engine() {
 		golden := filepath.Join("testdata", "api", strings.ReplaceAll(folder, "/", "-")+".txt")
@@ -121,7 +121,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// TestAuthorsCanNameTypes: what stands in an exported declaration of the packages that docs/authors.md names has a name in one of
+// TestAuthorsCanNameTypes: every type in an exported declaration of the packages that docs/authors.md names has a name in one of
 // them. Types of packages below controller have an alias there.
 func TestAuthorsCanNameTypes(t *testing.T) {
 	aliases := map[string]bool{} // watch.Owned
@@ -163,7 +163,7 @@ func typesOf(parsed []*ast.File) (all []*ast.TypeSpec) {
 	return all
 }
 
-// exportedFrom are the names of packages below controller that stand in what a file exports. It takes the rest away.
+// exportedFrom returns the names of packages below controller in a file's exported declarations. It removes all other declarations.
 func exportedFrom(file *ast.File) (names []string) {
 	deep := map[string]bool{}
 	for _, i := range file.Imports {
@@ -188,7 +188,7 @@ func exportedFrom(file *ast.File) (names []string) {
 	return names
 }
 
-// shownElsewhere are the exported types without an example of their own, and why.
+// shownElsewhere returns the exported types without their own example, and why.
 func shownElsewhere() map[string]string {
 	watch := "package controller has it under the same name, with an example"
 	return map[string]string{
@@ -209,7 +209,7 @@ func shownElsewhere() map[string]string {
 	}
 }
 
-// TestExamples: every exported type that an author of an operator meets has an example, which is compiled and run.
+// TestExamples: every exported type that an operator uses has an example, which is compiled and run.
 func TestExamples(t *testing.T) {
 	reasons := shownElsewhere()
 	for _, folder := range engine() {

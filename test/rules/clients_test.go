@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestClientPrograms: the programs on docs/clients.md are those that test/clients runs, but for the line that says what each is.
+// TestClientPrograms: the programs on docs/clients.md are those that test/clients runs, except the line that describes each.
 func TestClientPrograms(t *testing.T) {
 	page := read(t, "docs/clients.md")
 	for language, file := range map[string]string{"go": "go/examples/hello/main.go", "ts": "typescript/examples/hello.ts", "python": "python/examples/hello.py", "java": "java/examples/Hello.java"} {

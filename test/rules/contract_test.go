@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// rows are those of all tables of a text, without their heads: the cells, trimmed.
+// rows returns the rows of all tables of a text, without the heads: the cells, trimmed.
 func rows(text string) (found [][]string) {
 	body := false
 	for line := range strings.Lines(text) {
@@ -41,10 +41,10 @@ var (
 	storyName = regexp.MustCompile(`^(plan|convert|v2beta1)/([\w-]+)/(.+)$`)
 )
 
-// shown says what is wrong with the name of a test, of a part of one or of a story.
+// shown returns an error if the name of a test, of a part of one or of a story is wrong.
 func shown(name string) error { return shownIn(folders, name) }
 
-// shownIn does so where package names stand for other folders.
+// shownIn does so with other folders for the package names.
 func shownIn(folders map[string]string, name string) error {
 	if m := storyName.FindStringSubmatch(name); m != nil {
 		folder := filepath.Join("..", "..", folders[m[1]], "testdata")
@@ -68,8 +68,7 @@ func shownIn(folders map[string]string, name string) error {
 	return tests.shows(m[2], m[3])
 }
 
-// TestContractIsShown: each row of the contract names tests that there are, or says why there is none, and each known
-// weakness has its row.
+// TestContractIsShown: each row of the contract names existing tests, or says why there is none, and each known weakness has its row.
 func TestContractIsShown(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "contract.md"))
 	if err != nil {

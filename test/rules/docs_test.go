@@ -20,14 +20,14 @@ import (
 	"stoic/training/kinds"
 )
 
-// block is one fenced piece of YAML in a text.
+// block is one fenced block of YAML in a text.
 type block struct {
 	file string
 	line int // of the first line inside
 	text string
 }
 
-// blocks finds the fenced pieces of YAML. A fence may be indented, as in a list.
+// blocks returns the fenced blocks of YAML. A fence may be indented, as in a list.
 func blocks(file, text string) (found []block) {
 	var open *block
 	fence, indent := "", 0
@@ -55,7 +55,7 @@ func blocks(file, text string) (found []block) {
 	return found
 }
 
-// jobs are the documents of a block that are objects of a served kind.
+// jobs returns the documents of a block that are objects of a served kind.
 func (b block) jobs() (found []*unstructured.Unstructured, err error) {
 	for reader := apiyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(b.text))); ; {
 		document, err := reader.Read()
@@ -71,7 +71,7 @@ func (b block) jobs() (found []*unstructured.Unstructured, err error) {
 		}
 		var top struct{ Kind string }
 		if json.Unmarshal(data, &top) != nil || kindOf(top.Kind) == nil {
-			continue // another kind, or a piece of something
+			continue // another kind, or a fragment
 		}
 		u := &unstructured.Unstructured{}
 		if err := u.UnmarshalJSON(data); err != nil {
@@ -90,7 +90,7 @@ func kindOf(name string) *training.Kind {
 	return nil
 }
 
-// judge converts the jobs of a block. One that is to be rejected has the comment "# rejected" in it.
+// judge converts the jobs of a block. One that must be rejected has the comment "# rejected" in it.
 func (b block) judge(t *testing.T) (jobs int) {
 	t.Helper()
 	objects, err := b.jobs()
@@ -112,7 +112,7 @@ func (b block) judge(t *testing.T) (jobs int) {
 	return len(objects)
 }
 
-// TestDocumentedJobs: whoever copies a job out of our texts gets a job.
+// TestDocumentedJobs: every job in our texts is a valid job.
 func TestDocumentedJobs(t *testing.T) {
 	jobs, texts := 0, 0
 	top := filepath.Join("..", "..")

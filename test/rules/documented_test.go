@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDocumented: go doc says something of all that an author of an operator can name. A comment of a group of constants or variables
-// is one of each of them; a type and a function have one of their own.
+// TestDocumented: go doc describes all that an operator can name. A comment of a group of constants or variables counts for each
+// of them; a type and a function need their own.
 func TestDocumented(t *testing.T) {
 	for _, folder := range engine() {
 		names, err := filepath.Glob(filepath.Join("..", "..", folder, "*.go"))
@@ -33,7 +33,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// undocumented are the exported names of a file that have no comment.
+// undocumented returns the exported names of a file that have no comment.
 func undocumented(file *ast.File) (names []*ast.Ident) {
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestImageHasAllSources: .dockerignore lets in what it names, so a folder that the program needs and that is not
-// named there breaks the build of the image, which no other test tries.
+// TestImageHasAllSources: .dockerignore admits only what it names. A folder that the program needs and that is not named there
+// breaks the build of the image, which no other test tries.
 func TestImageHasAllSources(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, ".dockerignore"))

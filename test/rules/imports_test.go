@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// allowed lists what each package may import of this module and of the Kubernetes modules, tests left out. Data goes
-// one way: main -> cli -> training -> controller -> convert -> schema. Everything is forbidden that is not listed.
+// allowed lists what each package may import of this module and of the Kubernetes modules, without tests. Data flows in one
+// direction: main -> cli -> training -> controller -> convert -> schema. Everything that is not listed is forbidden.
 //
 //	"k8s.io/api/..." allows every package below; the standard library and other modules are not restricted here,
 //	except for those in pure.
@@ -45,7 +45,7 @@ func allowed() map[string][]string {
 			"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"}, untyped...),
 		"stoic/controller/conversion/manifest": {"stoic/convert/versions", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"},
 		"stoic/controller/migration":           append([]string{"stoic/schema", "k8s.io/api/authorization/v1", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/client-go/..."}, untyped...),
-		"stoic/controller/program": {"stoic/controller", "stoic/controller/access", "stoic/controller/conversion", "stoic/controller/election", "stoic/controller/serve", "stoic/convert/versions", "k8s.io/apimachinery/pkg/util/validation",
+		"stoic/controller/program": {"stoic/controller", "stoic/controller/access", "stoic/controller/conversion", "stoic/controller/election", "stoic/controller/serve", "stoic/convert/versions", "stoic/schema", "k8s.io/apimachinery/pkg/util/validation",
 			"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/klog/v2"},
 		"stoic/examples/operators/foobar":     {"stoic/controller", "stoic/convert", "stoic/convert/versions", "stoic/schema", "k8s.io/apimachinery/..."},
 		"stoic/examples/operators/foobar/cmd": {"stoic/controller/program", "stoic/examples/operators/foobar"},
@@ -138,7 +138,7 @@ func allowed() map[string][]string {
 	}
 }
 
-// pure packages do no I/O: no context, network, files, processes, randomness or logs; no clock.
+// pure returns the packages that do no I/O: no context, network, files, processes, randomness or logs; no clock.
 func pure() map[string][]string {
 	effects := []string{"context", "net", "net/http", "os", "os/exec", "io/fs", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog",
 		"go.uber.org/zap", "sync/atomic", "runtime", "syscall"}
@@ -146,7 +146,7 @@ func pure() map[string][]string {
 		"stoic/schema":            append([]string{"sync"}, effects...),
 		"stoic/schema/crd/check":  append([]string{"sync"}, effects...),
 		"stoic/training/plan":     append([]string{"sync"}, effects...),
-		"stoic/convert":           effects, // it may keep what it has learnt of a type, behind a lock
+		"stoic/convert":           effects, // it may cache what it has learnt of a type, behind a lock
 		"stoic/training/convert":  effects, // likewise, of a kind
 		"stoic/training/versions": append([]string{"sync"}, effects...),
 		"stoic/convert/versions":  append([]string{"sync"}, effects...),
@@ -212,7 +212,7 @@ func matches(may []string, imported string) bool {
 	})
 }
 
-// TestNoClock: pure packages are given the time; asking for it would make their answers differ.
+// TestNoClock: pure packages get the time as an argument; a clock would make their results differ.
 func TestNoClock(t *testing.T) {
 	for _, p := range packages(t) {
 		if _, is := pure()[p.ImportPath]; !is {
@@ -251,7 +251,7 @@ func TestEveryFolderSaysItsQuestion(t *testing.T) {
 	}
 }
 
-// TestEngineKnowsNoTraining: an operator author who imports the engine gets nothing of training jobs.
+// TestEngineKnowsNoTraining: a user who imports the engine gets nothing of training jobs.
 func TestEngineKnowsNoTraining(t *testing.T) {
 	cmd := exec.Command("go", "list", "-deps", "./controller/...", "./convert/...", "./schema")
 	cmd.Dir = filepath.Join("..", "..")

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationsAreShown: what docs/integrations.md calls tried names tests that there are, and each test of the rules of other
-// programs stands there.
+// TestIntegrationsAreShown: what docs/integrations.md calls tried names existing tests, and the page has each test of the rules
+// of other programs.
 func TestIntegrationsAreShown(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "integrations.md"))
 	if err != nil {
@@ -50,7 +50,7 @@ func TestIntegrationsAreShown(t *testing.T) {
 
 var ofATest = regexp.MustCompile("`([a-z]+\\.Test[^`]+|(?:plan|convert)/[\\w-]+/[^`]+)`")
 
-// named are the tests and stories that a text names, and those among them that are not there.
+// named returns the tests and stories that a text names, and an error for each that does not exist.
 func named(text string) (found []string, errs []error) {
 	for _, m := range ofATest.FindAllStringSubmatch(text, -1) {
 		found = append(found, m[1])

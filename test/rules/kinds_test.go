@@ -11,12 +11,12 @@ import (
 	"stoic/training/kinds"
 )
 
-// kindless are the packages that know of kinds only what a training.Kind says. A new kind changes no file in them.
+// kindless returns the packages that know of kinds only what a training.Kind has. A new kind changes no file in them.
 func kindless() []string {
 	return []string{"stoic/convert", "stoic/training/convert", "stoic/controller", "stoic/training/plan"}
 }
 
-// TestNoKindIsNamed: no code in these packages asks for a certain kind, its options or its words. Comments may name one.
+// TestNoKindIsNamed: no code in these packages depends on a certain kind, its options or its words. Comments may name one.
 func TestNoKindIsNamed(t *testing.T) {
 	var names []string
 	for _, kind := range kinds.All() {

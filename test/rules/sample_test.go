@@ -12,14 +12,13 @@ import (
 	"stoic/cli"
 )
 
-// sample is a call of the program in a text, and what the text says that it prints.
+// sample is a call of the program in a text, and the output that the text shows.
 type sample struct {
 	call, prints string
 	line         int
 }
 
-// samples finds the calls of validate in the consoles of a text. What follows, up to the next call or the end of the
-// console, is what is printed.
+// samples returns the calls of validate in the consoles of a text. The lines up to the next call or the end of the console are the output.
 func samples(text string) (found []sample) {
 	console, open := false, false
 	number := 0
@@ -39,7 +38,7 @@ func samples(text string) (found []sample) {
 	return found
 }
 
-// TestSamples: what README shows is what the program prints.
+// TestSamples: the program prints what README shows.
 func TestSamples(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	text, err := os.ReadFile("README.md")

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// story says what is wrong with a story of an archive: its input and its golden file must be there, with content.
+// story returns an error unless a story's input and golden file exist in an archive, with content.
 func story(archive *txtar.Archive, name string) error {
 	content := func(file string) string {
 		for _, f := range archive.Files {
@@ -34,7 +34,7 @@ func story(archive *txtar.Archive, name string) error {
 	return nil
 }
 
-// suite is the test functions of a package and all that they can call there.
+// suite has the test functions of a package and all that they can call there.
 type suite map[string]*ast.FuncDecl
 
 func parseSuite(folder string) (suite, error) {
@@ -50,14 +50,14 @@ func parseSuite(folder string) (suite, error) {
 		}
 		for _, d := range parsed.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
-				s[f.Name.Name] = f // methods of one name are taken for one: it is found if any is called
+				s[f.Name.Name] = f // methods of one name count as one: it is found if any is called
 			}
 		}
 	}
 	return s, nil
 }
 
-// reach visits the function and all that it names of its own package, each once.
+// reach visits the function and all functions of its own package that it names, each once.
 func (s suite) reach(name string, seen map[string]bool, visit func(ast.Node)) {
 	if s[name] == nil || seen[name] {
 		return
@@ -74,7 +74,7 @@ func (s suite) reach(name string, seen map[string]bool, visit func(ast.Node)) {
 	})
 }
 
-// shows says what is wrong with a test, or with a part of one: it must be there, be able to fail, and have the part.
+// shows returns an error unless a test exists, can fail, and has the part.
 func (s suite) shows(test, part string) error {
 	if s[test] == nil {
 		return errors.New("there is no such test")
@@ -96,8 +96,7 @@ func (s suite) shows(test, part string) error {
 	return nil
 }
 
-// TestShows: the rule itself notices a test that cannot fail, a part that belongs to another test, and a story without a
-// golden file.
+// TestShows: the rule itself notices a test that cannot fail, a part that belongs to another test, and a story without a golden file.
 func TestShows(t *testing.T) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), "x_test.go", `package x
 func TestA(t *testing.T) { t.Run("part of a", func(t *testing.T) { check(t) }) }

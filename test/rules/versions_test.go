@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSupportedVersions: docs/supported-versions.md names each release of Kubernetes that the local control plane can be
-// compiled of, with the file that says so, and that of the client libraries. Makefile and workflows know it, too.
+// TestSupportedVersions: docs/supported-versions.md names each Kubernetes release that the local control plane can be compiled
+// from, with its file, and that of the client libraries. Makefile and workflows know it, too.
 func TestSupportedVersions(t *testing.T) {
 	page, makefile, nightly := read(t, "docs/supported-versions.md"), read(t, "Makefile"), read(t, ".github/workflows/nightly.yaml")
 	files, err := filepath.Glob("../../localcluster/*.mod")
@@ -47,14 +47,14 @@ func TestSupportedVersions(t *testing.T) {
 	}
 }
 
-// TestSharedVersions: the modules that are compiled on a machine that has nothing yet require what several of them require at one version.
-// A package is compiled again if a module below it has another version: two minutes for client-go, one more for Kubernetes' API server.
+// TestSharedVersions: the modules that are compiled on an empty machine require their common dependencies at one version. A package is
+// compiled again if a module below it has another version: two minutes for client-go, one more for Kubernetes' API server.
 func TestSharedVersions(t *testing.T) {
 	modules := []string{
 		".", "clients/go", "localcluster", "localcluster/kine", "test/e2e/coredns", "tools", "tools/comparison", "tools/dropin", "tools/helm",
 		"tools/image", "tools/integrations", "tools/lint", "tools/promql", "tools/vuln",
 	}
-	// The clients of training-operator v1.9.4 want a controller-runtime of their time.
+	// The clients of training-operator v1.9.4 need an older controller-runtime.
 	apart := map[string][]string{"tools/dropin": {"github.com/sirupsen/logrus", "sigs.k8s.io/controller-runtime"}}
 	type requirement struct{ version, file string }
 	first := map[string]requirement{}

@@ -13,8 +13,8 @@ import (
 	"unicode"
 )
 
-// notOurs are words that a reader who knows client-go would have to learn first, as Kubernetes or testing has another one.
-// Each is held out of declared names, comments, documents and names of files, in the plural, too.
+// notOurs returns words that a reader who knows client-go would have to learn first, as Kubernetes or testing has another one.
+// Each is forbidden in declared names, comments, documents and names of files, in the plural, too.
 func notOurs() map[string]string {
 	return map[string]string{
 		"calm": "debounce, stable, quiet", "court": "comparison", "doomed": "stopping", "expunge": "delete", "fate": "outcome",
@@ -25,19 +25,19 @@ func notOurs() map[string]string {
 	}
 }
 
-// notNames are held out of declared names alone: in a sentence they are English.
+// notNames are forbidden in declared names alone: in a sentence they are English.
 func notNames() map[string]string {
 	return map[string]string{"told": "reported", "news": "change", "life": "run, lifecycle", "lives": "runs", "floor": "required version"}
 }
 
-// usualThere says that a word has its usual meaning in a file: a benchmark has a verdict on its budgets, and WORLD_SIZE is
+// usualThere reports whether a word has its usual meaning in a file: a benchmark has a verdict on its budgets, and WORLD_SIZE is
 // PyTorch's.
 func usualThere(word, file string) bool {
 	beginnings := map[string][]string{"verdict": {"test/bench/", "docs/performance"}, "world": {"training/kinds/"}}[word]
 	return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(file, b) })
 }
 
-// TestWords: names and texts keep to the words of Kubernetes and of testing.
+// TestWords: names and texts use the words of Kubernetes and of testing.
 func TestWords(t *testing.T) {
 	tracked, err := exec.Command("git", "-C", "../..", "ls-files", "--cached", "--others", "--exclude-standard", "*.go", "*.md").Output()
 	if err != nil {
@@ -62,7 +62,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// wordsIn a file are those that do not belong there, one sentence each.
+// wordsIn returns the forbidden words of a file, one sentence each.
 func wordsIn(t *testing.T, file string, text []byte) (found []string) {
 	t.Helper()
 	look := func(at int, text string, tables ...map[string]string) {
@@ -97,7 +97,7 @@ func wordsIn(t *testing.T, file string, text []byte) (found []string) {
 	return found
 }
 
-// declared are the names that a file gives to packages, types, functions, fields, parameters, constants and variables.
+// declared returns the names that a file gives to packages, types, functions, fields, parameters, constants and variables.
 func declared(file *ast.File) (names []*ast.Ident) {
 	add := func(all ...ast.Expr) {
 		for _, e := range all {
@@ -131,7 +131,7 @@ func declared(file *ast.File) (names []*ast.Ident) {
 	return names
 }
 
-// withoutCode is a text without what stands between quotation marks and backticks: keys of stored objects, names of stories.
+// withoutCode returns a text without what is between quotation marks or backticks: keys of stored objects, names of stories.
 func withoutCode(text string) string {
 	var b strings.Builder
 	for _, mark := range []string{"`", `"`} {
@@ -146,7 +146,7 @@ func withoutCode(text string) string {
 	return text
 }
 
-// partsOf a name or text are its words, in lower case and in the singular: podTemplates has two.
+// partsOf returns the words of a name or text, in lower case and in the singular: podTemplates has two.
 func partsOf(text string) (parts []string) {
 	runes := []rune(text)
 	begin := 0
@@ -173,7 +173,7 @@ func partsOf(text string) (parts []string) {
 	return parts
 }
 
-// TestWordsAreFound: every place that a word can stand in is looked at.
+// TestWordsAreFound: the test checks every place that can contain a word.
 func TestWordsAreFound(t *testing.T) {
 	const source = "package world // of a mould\n\ntype Verdicts struct{ calmFor, fine int }\n\nfunc f(people int) {\n\tfor lives, x := range told() { _ = \"verdict\"; told := x; _, _ = told, lives }\n}\n"
 	var lines []string

@@ -13,10 +13,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestWrittenShape: of each kind there are two files with the shape of the CRD that v1.9.4 installs, one derived from our Go
-// types, one written from the description of the contract. They say the same of everything but pod specs; of those the
-// written one has only a part, which must be in the derived one. So neither a field that our types lack nor one that they
-// have beyond v1.9.4 stays unseen.
+// TestWrittenShape: each kind has two files with the shape of the CRD that v1.9.4 installs, one derived from our Go types, one
+// written from the description of the contract. They agree in everything except pod specs, of which the written one has only a
+// part, which must be in the derived one. So the test notices a field that our types lack or have beyond v1.9.4.
 func TestWrittenShape(t *testing.T) {
 	for _, plural := range []string{"tfjobs", "pytorchjobs", "xgboostjobs", "paddlejobs", "jaxjobs", "mpijobs"} {
 		derived, written := shapeOf(t, fixtures+plural+"-v1.9.4-shape.yaml"), shapeOf(t, fixtures+plural+"-v1.9.4-written.yaml")
@@ -40,9 +39,9 @@ func TestWrittenShape(t *testing.T) {
 	}
 }
 
-// TestWrittenShapeV2Beta1: of mpi-operator's version there is one written file, and ours is the one that is installed. Ours has
-// the same fields with the same types and defaults. What it says beyond them is listed here: rules about values, which other
-// tests hold, that pods keep unknown fields, and fields that are new or never set.
+// TestWrittenShapeV2Beta1: mpi-operator's version has one written file, and ours is the installed one. Ours has the same fields
+// with the same types and defaults. Its additions are listed here: rules about values, which other tests cover, that pods keep
+// unknown fields, and fields that are new or never set.
 func TestWrittenShapeV2Beta1(t *testing.T) {
 	rules := []string{"description", "enum", "minimum", "maximum", "x-kubernetes-validations", "x-kubernetes-preserve-unknown-fields"}
 	written := shapeOf(t, fixtures+"mpijobs-v2beta1-v0.8-written.yaml", rules...)
@@ -70,7 +69,7 @@ func TestWrittenShapeV2Beta1(t *testing.T) {
 // fixtures is the folder of the CRDs that tests use.
 var fixtures = filepath.Join("..", "..", "test", "fixtures") + string(filepath.Separator)
 
-// shapeOf a CRD: what it says of each field, by path, and of itself, but for the keywords that are left out.
+// shapeOf returns what a CRD declares of each field, by path, and of itself, without the given keywords.
 func shapeOf(t *testing.T, path string, without ...string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -99,7 +98,7 @@ func shapeOf(t *testing.T, path string, without ...string) map[string]string {
 	return said
 }
 
-// fields writes down what a schema says, without what lists merge by: that is of no consequence to whoever reads them.
+// fields records what a schema declares, except the merge keys of lists: these do not matter to readers.
 func fields(node map[string]any, path string, said map[string]string, without []string) {
 	about := map[string]any{}
 	for key, value := range node {

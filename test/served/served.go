@@ -14,7 +14,7 @@ import (
 	"stoic/test/golden"
 )
 
-// CRD of a file.
+// CRD returns the CRD of a file.
 func CRD(t *testing.T, file string) *crdv1.CustomResourceDefinition {
 	t.Helper()
 	crd, err := read(file)
@@ -36,7 +36,7 @@ func read(file string) (*crdv1.CustomResourceDefinition, error) {
 	return crd, nil
 }
 
-// Definition is the CRD of a file as it stands there, for clients that are not typed.
+// Definition returns the CRD of a file unchanged, for clients that are not typed.
 func Definition(file string) (map[string]any, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -49,7 +49,7 @@ func Definition(file string) (map[string]any, error) {
 	return crd, nil
 }
 
-// Version of a CRD that has one, as it is served beside others: without pod templates and defaults.
+// Version returns the version of a CRD with one version, as it is served beside others: without pod templates and defaults.
 func Version(t *testing.T, file string) crdv1.CustomResourceDefinitionVersion {
 	t.Helper()
 	v := CRD(t, file).Spec.Versions[0]
@@ -58,13 +58,13 @@ func Version(t *testing.T, file string) crdv1.CustomResourceDefinitionVersion {
 	return v
 }
 
-// Service is the webhook of a CRD, as a Service.
+// Service returns the webhook of a CRD, as a Service.
 func Service(namespace, name string) crdv1.WebhookClientConfig {
 	path, port := conversion.Path, int32(443)
 	return crdv1.WebhookClientConfig{Service: &crdv1.ServiceReference{Namespace: namespace, Name: name, Path: &path, Port: &port}}
 }
 
-// Patch compares what kustomize is to add to a CRD with a file, or writes it.
+// Patch compares what kustomize must add to a CRD with a file, or writes that file.
 func Patch(t *testing.T, file string, update bool, stored *crdv1.CustomResourceDefinition, kind versions.Kind, webhook crdv1.WebhookClientConfig, others ...crdv1.CustomResourceDefinitionVersion) {
 	t.Helper()
 	patch, err := manifest.Patch(stored, kind, webhook, others...)

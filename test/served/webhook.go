@@ -18,14 +18,14 @@ import (
 	"stoic/test/operator"
 )
 
-// Webhook is a conversion webhook on a loopback address: how a process of it is started, and how API servers reach it.
+// Webhook is a conversion webhook on a loopback address: how its process is started, and how API servers reach it.
 type Webhook struct {
 	Options operator.Options // of its process
 	url     string
 	dir     string // of the certificate and the log
 }
 
-// NewWebhook of a command line, to which the flags of a webhook are added. dir takes the certificate and the log.
+// NewWebhook returns the webhook of a command line, to which it adds the flags of a webhook. dir is for the certificate and the log.
 func NewWebhook(dir string, command ...string) (*Webhook, error) {
 	address, err := operator.Address()
 	if err != nil {
@@ -36,8 +36,8 @@ func NewWebhook(dir string, command ...string) (*Webhook, error) {
 	return &Webhook{Options: o, url: "https://" + address + conversion.Path, dir: dir}, nil
 }
 
-// Certify writes a certificate that is valid from a time on. It returns the authority that has signed it. A process that runs reads the
-// certificate again.
+// Certify writes a certificate that is valid from a time on. It returns the authority that has signed it. A running process reads
+// the certificate again.
 func (w *Webhook) Certify(from time.Time, lasts time.Duration) (authority []byte, err error) {
 	authority, crt, key, err := manifest.Certificate(from, lasts, "127.0.0.1")
 	if err != nil {
@@ -51,7 +51,7 @@ func (w *Webhook) Certify(from time.Time, lasts time.Duration) (authority []byte
 	return authority, nil
 }
 
-// Start a process of the webhook and wait until it is ready. The caller ends the process that is returned, also where there is an error.
+// Start starts a process of the webhook and waits until it is ready. The caller ends the returned process, also after an error.
 func (w *Webhook) Start(ctx context.Context) (*operator.Process, error) {
 	p, err := operator.Start(w.Options)
 	if err != nil {
@@ -62,7 +62,7 @@ func (w *Webhook) Start(ctx context.Context) (*operator.Process, error) {
 	return p, p.AwaitReady(ctx)
 }
 
-// HasConverted is an error if a process of the training operator's webhook has converted nothing: what was tried with it shows nothing.
+// HasConverted returns an error if a process of the training operator's webhook has converted nothing: then a test of it proves nothing.
 func HasConverted(ctx context.Context, p *operator.Process) error {
 	n, _, err := p.Sample(ctx, "training_operator_conversion_objects_total")
 	if err == nil && n == 0 {
@@ -71,14 +71,14 @@ func HasConverted(ctx context.Context, p *operator.Process) error {
 	return err
 }
 
-// Client of an API server that trusts an authority.
+// Client returns the client configuration for API servers that trust an authority.
 func (w *Webhook) Client(authority []byte) crdv1.WebhookClientConfig {
 	url := w.url
 	return crdv1.WebhookClientConfig{URL: &url, CABundle: authority}
 }
 
-// CRDs copies a folder of CRDs into another one, which it makes. The CRD of the kind is written so that the webhook converts: it serves
-// all versions of the kind.
+// CRDs copies a folder of CRDs into a new one. The CRD of the kind is changed so that it serves all versions of the kind and the
+// webhook converts them.
 func CRDs(to, from, file string, kind versions.Kind, webhook crdv1.WebhookClientConfig) error {
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		return fmt.Errorf("copy the CRDs: %w", err)

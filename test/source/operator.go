@@ -15,17 +15,17 @@ import (
 	"testing"
 )
 
-// Operator is the source of an operator on the engine, as files of the folder of its test.
+// Operator is the source of an operator on the engine, as files of its test's folder.
 type Operator struct {
-	Written []string // what its author writes by hand, beside types and tests
-	Beside  []string // types with their defaults and validation: held to the same imports, and not counted
-	// Imports are those that it may have beside the engine, apimachinery and the standard library.
+	Written []string // what the user writes by hand, beside types and tests
+	Beside  []string // types with their defaults and validation: with the same limits on imports, and not counted
+	// Imports may be used beside the engine, apimachinery and the standard library.
 	Imports []string
-	// Time says what of package time it may name; nil: it may not import that.
+	// Time reports whether a name of package time may be used; nil: the package may not be imported.
 	Time func(name string) bool
 }
 
-// Size holds it to few lines, comments included. Every file but tests and doc.go is listed.
+// Size limits the number of lines, including comments. Every file but tests and doc.go is listed.
 func (o Operator) Size(t testing.TB) {
 	t.Helper()
 	const most = 150
@@ -51,7 +51,7 @@ func (o Operator) Size(t testing.TB) {
 	}
 }
 
-// sources are the Go files of the folder and those below it, but for tests and the comment of the package.
+// sources returns the Go files of the folder and those below it, without tests and doc.go.
 func sources(t testing.TB) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
@@ -66,7 +66,7 @@ func sources(t testing.TB) (files []string) {
 	return files
 }
 
-// OnTheEngineAlone: there is no client, cache, queue, goroutine, clock or class of errors in it.
+// OnTheEngineAlone: the source has no client, cache, queue, goroutine, clock or class of errors.
 func (o Operator) OnTheEngineAlone(t testing.TB) {
 	t.Helper()
 	for _, file := range slices.Concat(o.Written, o.Beside) {

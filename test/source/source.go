@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Constants returns the values of those constants of a file that are wanted by name or type. Fewer than ten are taken for a file
-// that has changed its form.
+// Constants returns the values of those constants of a file that are wanted by name or type. It fails for fewer than ten: then
+// the file has probably changed its form.
 func Constants(t testing.TB, file string, wanted func(name, kind string) bool) (values []string) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

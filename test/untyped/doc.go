@@ -1,2 +1,2 @@
-// Package untyped answers one question: what do tests do with JSON of which nothing is known?
+// Package untyped answers one question: what do tests do with JSON of unknown structure?
 package untyped

@@ -18,8 +18,7 @@ import (
 // Missing is the mutation that removes the node.
 type Missing struct{}
 
-// Mutate replaces the node of number *at, counted in order from v itself, and leaves *at negative if there is
-// one of that number.
+// Mutate replaces the node with number *at, counted in order from v itself, and leaves *at negative if that node exists.
 func Mutate(v any, at *int, value any) any {
 	*at--
 	if *at == -1 {
@@ -48,7 +47,7 @@ func Mutate(v any, at *int, value any) any {
 	return v
 }
 
-// Clone copies JSON and lets anything else be.
+// Clone copies JSON and returns anything else unchanged.
 func Clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -70,7 +69,7 @@ func Clone(v any) any {
 	return v
 }
 
-// Replace each text, number and other leaf of v by what it is to be.
+// Replace replaces each text, number and other leaf of v by the result of leaf.
 func Replace(v any, leaf func(any) any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -87,7 +86,7 @@ func Replace(v any, leaf func(any) any) any {
 	return leaf(v)
 }
 
-// Nested is a value of so many levels, objects and lists by turns.
+// Nested returns a value with so many levels, alternately objects and lists.
 func Nested(depth int) any {
 	var v any = "deep"
 	for i := range depth {
@@ -145,7 +144,7 @@ func Parse(t rapid.TB, text []byte) *unstructured.Unstructured {
 	return u
 }
 
-// CheckProblems fails of problems that are out of order, more than most, or not what a message may hold.
+// CheckProblems fails for problems that are out of order, more than most, or not allowed in a message.
 func CheckProblems(t rapid.TB, problems []schema.Problem, most int) {
 	t.Helper()
 	if len(problems) > most {

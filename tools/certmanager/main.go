@@ -1,10 +1,9 @@
 // Command certmanager answers one question: WHAT DOES CERT-MANAGER MAKE OF OUR CERTIFICATES?
 //
 // It runs the controllers of cert-manager that issue certificates of a SelfSigned or a CA issuer, and its cainjector for CRDs, against an
-// API server. They are packages of cert-manager's module, in the versions of the libraries that it is released with.
-// test/certmanager starts it.
+// API server. They are packages of cert-manager's module, with the library versions that it is released with. test/certmanager starts it.
 //
-// What is left out of cert-manager: its webhook, ACME, ClusterIssuers, leader election, metrics and probes. Nothing listens.
+// These parts of cert-manager are left out: its webhook, ACME, ClusterIssuers, leader election, metrics and probes. Nothing listens.
 package main
 
 import (
@@ -57,7 +56,7 @@ func main() {
 	}
 }
 
-// run until the context ends.
+// run runs the controllers until the context ends.
 func run(ctx context.Context, kubeconfig, injectorKubeconfig string) error {
 	injector, err := newInjector(ctx, injectorKubeconfig)
 	if err != nil {
@@ -69,7 +68,7 @@ func run(ctx context.Context, kubeconfig, injectorKubeconfig string) error {
 	return group.Wait()
 }
 
-// newInjector is cainjector, for CRDs alone.
+// newInjector returns cainjector, for CRDs only.
 func newInjector(ctx context.Context, kubeconfig string) (ctrl.Manager, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -98,7 +97,7 @@ func newInjector(ctx context.Context, kubeconfig string) (ctrl.Manager, error) {
 	return manager, err
 }
 
-// issue certificates: it starts the controllers in the group.
+// issue starts the controllers that issue certificates, in the group.
 func issue(ctx context.Context, group *errgroup.Group, kubeconfig string) error {
 	factory, err := certmanager.NewContextFactory(ctx, certmanager.ContextOptions{
 		Kubeconfig:         kubeconfig,

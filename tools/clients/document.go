@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// prefix of the names that an API server gives to the schemas of kubeflow.org/v1.
+	// prefix begins the names that an API server gives to the schemas of kubeflow.org/v1.
 	prefix = "org.kubeflow.v1."
-	// reference to a schema of the document.
+	// reference begins a reference to a schema of the document.
 	reference = "#/components/schemas/"
-	// kindsOf is in a schema the list of the kinds that it is of.
+	// kindsOf is the field of a schema that lists its kinds.
 	kindsOf = "x-kubernetes-group-version-kind"
 )
 
-// build returns the document that an API server publishes, at /openapi/v3/apis/GROUP/VERSION, of the CRDs in a folder. They are
-// of one group, and the version is that of their storage.
+// build returns the document that an API server publishes, at /openapi/v3/apis/GROUP/VERSION, for the CRDs in a folder. They must be of
+// one group; the version is the stored one.
 func build(folder string) (map[string]any, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil || len(files) == 0 {
@@ -63,7 +63,7 @@ func build(folder string) (map[string]any, error) {
 	return decode(text)
 }
 
-// decode a document. Numbers stay as they are written.
+// decode reads a document. Numbers stay as they are written.
 func decode(text []byte) (document map[string]any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -73,7 +73,7 @@ func decode(text []byte) (document map[string]any, err error) {
 	return document, nil
 }
 
-// encode a document: keys are sorted, so that equal documents are equal texts.
+// encode writes a document with sorted keys, so that equal documents are equal texts.
 func encode(document map[string]any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -85,9 +85,9 @@ func encode(document map[string]any) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// named lists the places below a kind whose schemas get a name: what is below before what is above. A place is a list of
-// properties, of which * is any; {} stands for the values of a map and [] for the elements of a list. A name with %s is that of one
-// kind; a schema with another name must be the same in all kinds.
+// named lists the places below a kind whose schemas get a name, inner ones before outer ones. A place is a list of properties: * means
+// any; {} means the values of a map and [] the elements of a list. A name with %s is specific to one kind; a schema with another name
+// must be the same in all kinds.
 func named() []struct{ name, place string } {
 	return []struct{ name, place string }{
 		{"SchedulingPolicy", "spec runPolicy schedulingPolicy"},
@@ -104,7 +104,7 @@ func named() []struct{ name, place string } {
 	}
 }
 
-// condense gives names to the schemas at the places of named, and puts references there. Each name is given at least once.
+// condense names the schemas at the places of named, and replaces them there by references. Each name must be used at least once.
 func condense(document map[string]any) error {
 	schemas := schemasOf(document)
 	var kinds []string
@@ -140,7 +140,7 @@ func condense(document map[string]any) error {
 	return nil
 }
 
-// condenseParameters gives names to the parameters of requests: their own. One that differs from the first of its name stays.
+// condenseParameters gives parameters of requests their own names. One that differs from the first of its name stays in place.
 func condenseParameters(document map[string]any) {
 	components, parameters := document["components"].(map[string]any), map[string]any{}
 	components["parameters"] = parameters
@@ -173,15 +173,15 @@ func schemasOf(document map[string]any) map[string]any {
 	return schemas
 }
 
-// parametersOf a document: those of requests that have a name.
+// parametersOf returns the parameters of a document that have a name.
 func parametersOf(document map[string]any) map[string]any {
 	components, _ := document["components"].(map[string]any)
 	parameters, _ := components["parameters"].(map[string]any)
 	return parameters
 }
 
-// at replaces each schema at a place below a schema. A place that is not there is none; a * is every map of objects, which is how
-// replica types are found.
+// at replaces each schema at a place below a schema. A missing place is skipped; a * matches every map of objects, which is how replica
+// types are found.
 func at(schema any, place []string, replace func(map[string]any) (any, error)) error {
 	within, step := schema.(map[string]any), place[0]
 	keys := []string{}

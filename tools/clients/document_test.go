@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// expand puts the schemas and parameters that condense has named back to their places.
+// expand puts the schemas and parameters that condense has named back in place.
 func expand(document map[string]any) {
 	components, schemas, parameters := document["components"].(map[string]any), schemasOf(document), parametersOf(document)
 	named := func(name string) any {
@@ -47,7 +47,7 @@ func expand(document map[string]any) {
 	delete(components, "parameters")
 }
 
-// TestCondense: naming what repeats loses nothing, and makes the document a fourth as long.
+// TestCondense: naming repeated schemas loses nothing, and shortens the document to a quarter.
 func TestCondense(t *testing.T) {
 	whole, err := build(root + "/deploy/crd")
 	if err != nil {
@@ -69,7 +69,7 @@ func TestCondense(t *testing.T) {
 	}
 }
 
-// TestCondenseRefuses: what is not the same in all kinds has no name of its own, and a name stands for something.
+// TestCondenseRefuses: a schema that differs between kinds gets no common name, and each name must be used.
 func TestCondenseRefuses(t *testing.T) {
 	for _, test := range []struct{ from, to, says string }{
 		{`"description": "Seconds to wait for the whole group."`, `"description": "Other."`, "cannot be the name of both"},
@@ -93,8 +93,8 @@ func TestCondenseRefuses(t *testing.T) {
 	}
 }
 
-// TestDefinitions: JSON Schema for quicktype has what it knows, and nothing of Kubernetes' own. A property may have the name of a
-// keyword.
+// TestDefinitions: JSON Schema for quicktype has only keywords that it knows, and no keywords of Kubernetes. A property may have the name
+// of a keyword.
 func TestDefinitions(t *testing.T) {
 	const text = `{"components":{"schemas":{
 		"org.kubeflow.v1.J":{"type":"object","x-kubernetes-group-version-kind":[],"properties":{

@@ -15,8 +15,8 @@ import (
 
 const root = "../.."
 
-// same holds what is generated to what is there: a file that is missing, one that differs, with the first line that does, and one
-// that is generated no more.
+// same compares generated files with the existing ones. It reports a file that is missing, one that differs, with the first differing
+// line, and one that is no longer generated.
 func same(t *testing.T, generated map[string][]byte, is func(path string) bool) {
 	t.Helper()
 	there, err := filesIn(filepath.Join(root, "clients"), "", is)
@@ -47,7 +47,7 @@ func is(path string, a, b map[string][]byte) bool {
 	return b[path] != nil && string(a[path]) == string(b[path])
 }
 
-// firstDifference of two texts: the line, as it is there and as it is generated.
+// firstDifference returns the first differing line of two texts, as it exists and as it is generated.
 func firstDifference(there, generated string) string {
 	if there == "" {
 		return " is missing"
@@ -70,7 +70,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestDocument: openapi.json is what an API server makes of the CRDs.
+// TestDocument: openapi.json is what an API server publishes for the CRDs.
 func TestDocument(t *testing.T) {
 	_, text, err := document(root)
 	if err != nil {
@@ -79,7 +79,7 @@ func TestDocument(t *testing.T) {
 	same(t, map[string][]byte{openAPI: text}, func(path string) bool { return path == openAPI })
 }
 
-// TestGo: what is generated of the types in Go is what generators of today write.
+// TestGo: the generated files in Go are those that the current generators write.
 func TestGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("six generators are compiled: left out with -short")
@@ -95,8 +95,8 @@ func TestGo(t *testing.T) {
 	same(t, files, isGoFile)
 }
 
-// TestSum: the clients in TypeScript, Python and Java are those that were generated of openapi.json as it is, by the tools in
-// package-lock.json, and have not been edited since. It needs no node.
+// TestSum: the clients in TypeScript, Python and Java were generated from the current openapi.json, by the tools in package-lock.json,
+// and have not been edited since. It needs no node.
 func TestSum(t *testing.T) {
 	text, err := sum(filepath.Join(root, "clients"))
 	if err != nil {
@@ -141,7 +141,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestReleases: the client in Go and its generators are of the release of the operator's own client libraries.
+// TestReleases: the client in Go and its generators have the version of the operator's own client libraries.
 func TestReleases(t *testing.T) {
 	libraries := regexp.MustCompile(`k8s\.io/(api|apimachinery|client-go|code-generator) (v\S+)`)
 	want := regexp.MustCompile(`k8s\.io/client-go (v\S+)`).FindStringSubmatch(read(t, "go.mod"))[1]
@@ -158,7 +158,7 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// TestTools: each tool of npm has one version, its content is known by a hash, and no host is named that it has to come from.
+// TestTools: each npm tool has one version and a hash of its content, and no host is named from which it must be downloaded.
 func TestTools(t *testing.T) {
 	lock := read(t, "clients/"+lockFile)
 	packages, hashes := strings.Count(lock, "\n    \"node_modules/"), strings.Count(lock, `"integrity": "sha512-`)

@@ -13,14 +13,14 @@ import (
 
 const (
 	goModule = "stoic/clients/go"
-	// apis is where the hand-written types are, in the module; client is where what is generated of them is.
+	// apis is where the hand-written types are, in the module; client is where the code generated from them is.
 	apis, client = "pkg/apis", "pkg/client"
 	groupVersion = "kubeflow.org/v1"
 	// generatorsModule has code-generator as tools, in the version of its go.mod.
 	generatorsModule = "tools/comparison"
 )
 
-// generators of code-generator, with their arguments, in the order in which they read what others wrote.
+// generators returns those of code-generator, with their arguments, in an order in which each finds what it reads.
 func generators() [][]string {
 	types, to := "./"+apis+"/"+groupVersion, goModule+"/"+client
 	return [][]string{
@@ -37,8 +37,8 @@ func generators() [][]string {
 	}
 }
 
-// golang returns the generated files of the client in Go, by their paths below the folder of the clients. They are made in a copy
-// of the module, so that nothing that was generated before is read.
+// golang returns the generated files of the client in Go, by their paths below the folder of the clients. It runs in a copy of the
+// module, so that no formerly generated file is read.
 func golang(ctx context.Context, progress io.Writer, root string) (map[string][]byte, error) {
 	module, err := os.MkdirTemp("", "stoic-clients-")
 	if err != nil {
@@ -65,12 +65,12 @@ func golang(ctx context.Context, progress io.Writer, root string) (map[string][]
 	return filesIn(module, "go", isGenerated)
 }
 
-// isGenerated says which files of the module are, by their paths in it.
+// isGenerated reports whether a file of the module is generated, by its path in it.
 func isGenerated(path string) bool {
 	return strings.HasPrefix(path, client+"/") || strings.HasPrefix(path, apis+"/") && strings.HasPrefix(filepath.Base(path), "zz_generated.")
 }
 
-// copyTypes makes a module of the hand-written types alone.
+// copyTypes makes a module with only the hand-written types.
 func copyTypes(from, to string) error {
 	files, err := filesIn(from, "", func(path string) bool {
 		return path == "go.mod" || path == "go.sum" || strings.HasPrefix(path, apis+"/") && !isGenerated(path)
@@ -81,7 +81,7 @@ func copyTypes(from, to string) error {
 	return writeFiles(to, files)
 }
 
-// filesIn returns the files below a folder that are wanted, by their paths in it, each below another folder.
+// filesIn returns the wanted files below a folder, by their paths in it, with below as prefix.
 func filesIn(folder, below string, wanted func(path string) bool) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {

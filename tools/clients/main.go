@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// printTools is -tools.
+// printTools implements -tools.
 func printTools(ctx context.Context, root string) error {
 	bin, err := tools(ctx, filepath.Join(root, "clients"))
 	if err == nil {
@@ -74,7 +74,7 @@ func run(ctx context.Context, progress io.Writer, root, only string) error {
 	return writeSum(clients)
 }
 
-// document of the CRDs of a checkout, in which what repeats has a name; also as the text of openapi.json.
+// document returns the document of the CRDs of a checkout, in which repeated schemas have names, and its text for openapi.json.
 func document(root string) (d map[string]any, text []byte, err error) {
 	if d, err = build(filepath.Join(root, "deploy", "crd")); err != nil {
 		return nil, nil, err
@@ -86,7 +86,7 @@ func document(root string) (d map[string]any, text []byte, err error) {
 	return d, text, err
 }
 
-// others returns the document and the clients that are generated of it, by their paths below the folder of the clients.
+// others returns the document and the clients that are generated from it, by their paths below the folder of the clients.
 func others(ctx context.Context, progress io.Writer, root string) (map[string][]byte, error) {
 	fmt.Fprintln(progress, "openapi.json")
 	d, text, err := document(root)
@@ -119,7 +119,7 @@ const (
 	sums    = "generated.sum"
 )
 
-// isGoFile says which files, by their paths below the folder of the clients, golang writes; isOther says it of others.
+// isGoFile reports whether golang writes a file, by its path below the folder of the clients; isOther reports the same of others.
 func isGoFile(path string) bool {
 	in, is := strings.CutPrefix(path, "go/")
 	return is && isGenerated(in)
@@ -129,7 +129,7 @@ func isOther(path string) bool {
 	return path == openAPI || path == "typescript/index.d.ts" || path == "python/kubeflow_v1.py" || strings.HasPrefix(path, "java/org/kubeflow/")
 }
 
-// replace writes files, and removes those that were generated before and no longer are.
+// replace writes files, and removes those that are no longer generated.
 func replace(clients string, files map[string][]byte, generated func(path string) bool) error {
 	there, err := filesIn(clients, "", generated)
 	if err != nil {
@@ -146,7 +146,7 @@ func replace(clients string, files map[string][]byte, generated func(path string
 	return writeFiles(clients, files)
 }
 
-// writeSum notes what the clients other than that in Go were generated of, and what they are.
+// writeSum records what the clients other than that in Go were generated from, and their content.
 func writeSum(clients string) error {
 	text, err := sum(clients)
 	if err != nil {
@@ -155,7 +155,7 @@ func writeSum(clients string) error {
 	return writeFiles(clients, map[string][]byte{sums: text})
 }
 
-// sum is the text of generated.sum for what is there.
+// sum returns the text of generated.sum for the existing files.
 func sum(clients string) ([]byte, error) {
 	files, err := filesIn(clients, "", func(path string) bool { return path == lockFile || isOther(path) })
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 // meta is the prefix of the names of schemas of k8s.io/apimachinery that kinds refer to.
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1."
 
-// free lists the schemas that are free objects for quicktype. Of a whole pod template it would make 300 classes under names of its
-// own invention; those of Kubernetes have types in its own clients.
+// free lists the schemas that are free objects for quicktype. For a whole pod template it would make 300 classes with invented names;
+// Kubernetes' own clients have these types.
 func free() []string {
 	return []string{prefix + "PodTemplateSpec", prefix + "MetricSpec", meta + "FieldsV1"}
 }
 
-// definitions are the kinds of a document and what they refer to, as JSON Schema: keywords of Kubernetes and defaults are left out,
-// and points of time are strings.
+// definitions returns the kinds of a document and what they refer to, as JSON Schema: keywords of Kubernetes and defaults are left out,
+// and times are strings.
 func definitions(document map[string]any) (map[string]any, error) {
 	schemas, found := schemasOf(document), map[string]any{}
 	var missing error
@@ -77,7 +77,7 @@ func definitions(document map[string]any) (map[string]any, error) {
 	return map[string]any{"definitions": found}, missing
 }
 
-// aliases are exported types of TypeScript for the schemas of a document that are ours, under their own names.
+// aliases returns exported TypeScript types for our schemas in a document, under their own names.
 func aliases(document map[string]any) string {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(schemasOf(document))) {

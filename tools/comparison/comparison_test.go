@@ -11,16 +11,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What a reflector says when it cannot read what the API server sends. The page for authors quotes it.
+// These patterns match a reflector's errors when it cannot decode what the API server sends. The page for users who write operators
+// quotes it.
 var (
 	watchFails = regexp.MustCompile(`unable to decode watch event: json: cannot unmarshal string into Go struct field FooSpec\.spec\.replicas of type int32`)
 	listFails  = regexp.MustCompile(`failed to list \*v1\.Foo: json: cannot unmarshal string into Go struct field FooSpec\.items\.spec\.replicas of type int32`)
-	// The cache is one for all resources: whichever source is looked at first has not synced.
+	// One cache serves all resources: the error names whichever source is checked first.
 	neverSyncs = regexp.MustCompile(`failed to wait for foo caches to sync kind source: \*v1\.(Foo|Deployment): timed out waiting for cache to be synced`)
 )
 
-// TestOneMalformedFoo stores a Foo whose replicas is a string, in a namespace of its own, and looks at its neighbours under
-// each program in turn.
+// TestOneMalformedFoo stores a Foo whose replicas is a string, in a namespace of its own, and checks other Foos under each program in
+// turn.
 func TestOneMalformedFoo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
@@ -31,7 +32,7 @@ func TestOneMalformedFoo(t *testing.T) {
 	}
 	began := time.Now()
 	t.Run("clientgo", func(t *testing.T) {
-		r.typedCache(t, "clientgo", nil, func(p *process) { // it waits for ever
+		r.typedCache(t, "clientgo", nil, func(p *process) { // it waits forever
 			p.awaitLines(listFails, 0, 2)
 			if text := p.Text(); !strings.Contains(text, "waiting for the caches") || strings.Contains(text, "the caches have synced") {
 				t.Errorf("started beside the malformed Foo, it has read all Foos:\n%s", text)
@@ -54,8 +55,7 @@ func TestOneMalformedFoo(t *testing.T) {
 	t.Logf("the programs took %v", time.Since(began).Round(time.Second))
 }
 
-// typedCache is what becomes of a program whose cache holds typed objects. Started beside the malformed Foo it does what
-// stuck says.
+// typedCache tests a program whose cache holds typed objects. stuck checks what it does when it starts while the malformed Foo exists.
 func (r *rig) typedCache(t *testing.T, program string, flags []string, stuck func(*process)) {
 	file := r.build(t, program)
 	healthy, late, odd := "healthy-"+program, "late-"+program, "odd-"+program
@@ -73,7 +73,7 @@ func (r *rig) typedCache(t *testing.T, program string, flags []string, stuck fun
 	p.awaitLines(listFails, len(p.lines(listFails)), 1) // it has looked since, and failed
 	r.mustHave(t, "first", healthy, 1)
 	r.mustHave(t, "third", late, -1)
-	// It goes on with what it knew: the Deployment comes back, and has the replicas of before.
+	// It continues with its old state: the Deployment is created again, with the former replicas.
 	r.kubectl(t, "", "-n", "first", "delete", "deployment", healthy)
 	r.awaitReplicas(t, "first", healthy, 1)
 	p.stop()
@@ -95,7 +95,7 @@ func (r *rig) typedCache(t *testing.T, program string, flags []string, stuck fun
 	p.stop()
 }
 
-// engine: the same Foos under the engine.
+// engine tests the same Foos under the engine.
 func (r *rig) engine(t *testing.T) {
 	file := r.build(t, "engine")
 	flags := []string{"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}
@@ -135,7 +135,7 @@ func (r *rig) engine(t *testing.T) {
 	p.stop()
 }
 
-// awaitStalled waits until the condition of the malformed Foo says so.
+// awaitStalled waits until the malformed Foo has the condition Stalled with this status and message.
 func (r *rig) awaitStalled(t *testing.T, status, says string) {
 	t.Helper()
 	await(t, "the condition Stalled="+status, func() (bool, string) {

@@ -1,13 +1,13 @@
 // Package comparison answers one question: WHAT DOES ONE MALFORMED OBJECT DO TO AN OPERATOR?
 //
-// Three programs keep a Deployment for each Foo: clientgo in the pattern of the sample-controller, runtime with
-// controller-runtime, engine with ours. They have the types in api in common. The test stores a Foo whose replicas is a
-// string, and looks at what becomes of its neighbours under each of them:
+// Three programs keep a Deployment for each Foo: clientgo in the pattern of the sample-controller, runtime with controller-runtime,
+// engine with ours. They share the types in api. The test stores a Foo whose replicas is a string, and checks what happens to other Foos
+// under each program:
 //
 //	cd tools/comparison && go generate ./... && go test -count=1 -v .
 //
-// What go generate writes for clientgo is in generated and in zz_generated files, which are not kept. This is a module of its
-// own, which nothing imports: the operator's module shall depend neither on controller-runtime nor on generators of code.
+// go generate writes code for clientgo to generated and to zz_generated files, which are not committed. This is a separate module that
+// nothing imports: the operator's module must depend neither on controller-runtime nor on code generators.
 package comparison
 
 //go:generate go tool deepcopy-gen --go-header-file header.txt --output-file zz_generated.deepcopy.go ./api/comparison/v1

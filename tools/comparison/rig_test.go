@@ -25,7 +25,7 @@ const (
 	patience = 90 * time.Second
 )
 
-// rig is a control plane that takes any Foo, and the programs.
+// rig is a control plane that accepts any Foo, and the programs.
 type rig struct {
 	cluster  *cluster.Cluster
 	typed    kubernetes.Interface
@@ -43,7 +43,7 @@ func newRig(t *testing.T) *rig {
 	return &rig{cluster: c, typed: kubernetes.NewForConfigOrDie(config), programs: operator.Programs{Root: ".", Dir: t.TempDir()}}
 }
 
-// generated is what go generate comes to, which all tests need and one call makes.
+// generated runs go generate once, for all tests.
 var generated = sync.OnceValue(func() error { return runGo("generate", "./...") })
 
 func generate(t *testing.T) {
@@ -70,7 +70,7 @@ func (r *rig) kubectl(t *testing.T, in string, args ...string) string {
 	return out
 }
 
-// foo stores one; replicas is JSON. Its Deployment has its name.
+// foo stores a Foo; replicas is JSON. Its Deployment has the same name.
 func (r *rig) foo(t *testing.T, namespace, name, replicas string) {
 	t.Helper()
 	r.kubectl(t, fmt.Sprintf("apiVersion: comparison.example.com/v1\nkind: Foo\nmetadata: {name: %s}\nspec: {deploymentName: %s, replicas: %s}\n", name, name, replicas),
@@ -86,7 +86,7 @@ func (r *rig) build(t *testing.T, program string) (file string) {
 	return file
 }
 
-// replicas that a Deployment asks for; -1: there is none.
+// replicas returns spec.replicas of a Deployment; -1 if there is none.
 func (r *rig) replicas(t *testing.T, namespace, name string) int32 {
 	t.Helper()
 	d, err := r.typed.AppsV1().Deployments(namespace).Get(context.Background(), name, metav1.GetOptions{})
@@ -109,7 +109,7 @@ func (r *rig) awaitReplicas(t *testing.T, namespace, name string, want int32) {
 	})
 }
 
-// mustHave looks once: what the Deployment is at a moment at which the program has had its chance.
+// mustHave checks the Deployment once, at a time when the program has had its chance.
 func (r *rig) mustHave(t *testing.T, namespace, name string, want int32) {
 	t.Helper()
 	if got := r.replicas(t, namespace, name); got != want {
@@ -117,19 +117,19 @@ func (r *rig) mustHave(t *testing.T, namespace, name string, want int32) {
 	}
 }
 
-// await waits until the condition holds. It says what it saw when it gives up.
+// await waits until the condition holds. It reports what it saw when it gives up.
 func await(t *testing.T, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
 	operator.Await(t, patience, what, holds)
 }
 
-// process is a program of this module that runs.
+// process is a running program of this module.
 type process struct {
 	*operator.Process
 	t *testing.T
 }
 
-// start a program that has been built. What it needs beyond a kubeconfig stands in flags.
+// start starts a built program. Flags are those besides --kubeconfig.
 func (r *rig) start(t *testing.T, file string, flags ...string) *process {
 	t.Helper()
 	p, err := operator.Start(operator.Options{Command: append([]string{file, "--kubeconfig", "{kubeconfig}"}, flags...), Kubeconfig: r.cluster.Kubeconfig(), Log: filepath.Join(t.TempDir(), "log")})
@@ -147,7 +147,7 @@ func (r *rig) start(t *testing.T, file string, flags ...string) *process {
 	return &process{p, t}
 }
 
-// stop it as Kubernetes does.
+// stop stops the process as Kubernetes does.
 func (p *process) stop() {
 	p.t.Helper()
 	if err := p.Stop(context.Background()); err != nil {
@@ -155,7 +155,7 @@ func (p *process) stop() {
 	}
 }
 
-// awaitLines waits until the log has so many lines more, beyond those of before, that match. It returns the last one.
+// awaitLines waits until the log has more lines that match than before, by the given number. It returns the last one.
 func (p *process) awaitLines(pattern *regexp.Regexp, before, more int) (line string) {
 	p.t.Helper()
 	await(p.t, fmt.Sprintf("%d lines of the log that match %s", before+more, pattern), func() (bool, string) {

@@ -13,8 +13,8 @@ import (
 
 const page = root + "/docs/authors.md"
 
-// TestQuoted: what the page for authors quotes is what TestOneMalformedFoo waits for, and the numbers of its table are those
-// of the programs here.
+// TestQuoted: the page for users who write operators quotes what TestOneMalformedFoo waits for, and the numbers in its table are those of
+// the programs here.
 func TestQuoted(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -34,8 +34,8 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-// written counts what is written by hand beside the types: lines that are not blank, and imported packages that are
-// neither of the standard library nor of this module.
+// written counts the code written by hand besides the types: lines that are not blank, and imported packages of neither the standard
+// library nor this module.
 func written(t *testing.T, program string) (lines, packages int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(program, "*.go"))
@@ -71,8 +71,8 @@ func written(t *testing.T, program string) (lines, packages int) {
 	return lines, len(imported)
 }
 
-// TestGenerated: what is generated is as long as the page says, go.mod is as go mod tidy writes it, and nothing is suspicious.
-// make verify does not look here, as all this needs what go generate writes.
+// TestGenerated: the generated code is as long as the page says, go.mod is as go mod tidy writes it, and go vet reports nothing. make
+// verify does not check this, as it all needs the output of go generate.
 func TestGenerated(t *testing.T) {
 	generate(t)
 	lines := 0

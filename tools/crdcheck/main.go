@@ -1,11 +1,11 @@
-// Command crdcheck says what an API server would refuse of CustomResourceDefinitions, by the API server's own code. It is
-// `stoic crd check` that calls it:
+// Command crdcheck reports what an API server would reject in CustomResourceDefinitions, by the API server's own code. `stoic crd check`
+// calls it:
 //
-//	standard input    JSON, one after another: {"crd": a CustomResourceDefinition, "old": the one that it takes the place of, or null}
+//	standard input    JSON, one after another: {"crd": a CustomResourceDefinition, "old": the one that it replaces, or null}
 //	standard output   a JSON list for each: [{"path", "type", "detail"}]
 //
-// It stands in the module of the tools, because that code brings the CEL compiler and half of an API server along, which the
-// operator's module shall not depend on.
+// It is in the module of the tools, because that code depends on the CEL compiler and much of an API server, on which the operator's
+// module must not depend.
 package main
 
 import (
@@ -89,7 +89,7 @@ func ask(q question) ([]refusal, error) {
 	return words(all), nil
 }
 
-// stored is what an API server puts down before it validates.
+// stored returns the versions that an API server writes into the status before it validates.
 func stored(crd *apiextensions.CustomResourceDefinition) (names []string) {
 	for _, v := range crd.Spec.Versions {
 		if v.Storage {
@@ -111,7 +111,7 @@ func internal(crd *crdv1.CustomResourceDefinition) (*apiextensions.CustomResourc
 	return out, nil
 }
 
-// words of the errors, each once.
+// words returns the texts of the errors, each once.
 func words(all field.ErrorList) []refusal {
 	found, seen := []refusal{}, map[refusal]bool{}
 	for _, err := range all {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// definition is a small one; edits are applied to its text.
+// definition returns a small CRD; edits are applied to its text.
 func definition(edits ...string) string {
 	text := `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: foos.example.com}, spec: {group: example.com, scope: Namespaced,
  names: {plural: foos, singular: foo, kind: Foo, listKind: FooList}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {
@@ -51,7 +51,7 @@ func asked(t *testing.T, crd, old string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestAsk: what the API server's code says of a definition, and of a change.
+// TestAsk: what the API server's code says of a CRD, and of a change.
 func TestAsk(t *testing.T) {
 	for _, test := range []struct{ name, crd, old, want string }{
 		{"fine", definition(), "null", ""},

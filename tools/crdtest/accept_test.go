@@ -31,7 +31,7 @@ const (
 	formerPyTorch    = "../../test/fixtures/pytorchjobs-v1.9.4-shape.yaml"
 )
 
-// read returns a CRD as the API server holds it, with its own defaults.
+// read returns a CRD as the API server stores it, with its own defaults.
 func read(t *testing.T, path string) *apiextensions.CustomResourceDefinition {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -50,8 +50,8 @@ func read(t *testing.T, path string) *apiextensions.CustomResourceDefinition {
 	return internal
 }
 
-// Everything that the API server checks when a CRD is created: the structure, the list keys, the
-// defaults against the schema, and that every CEL rule compiles within its budget.
+// TestAccepted runs everything that the API server checks when a CRD is created: the structure, the list keys, the defaults against the
+// schema, and that every CEL rule compiles within its budget.
 func TestAccepted(t *testing.T) {
 	var paths []string
 	for _, pattern := range []string{filepath.Dir(installed) + "/*.yaml", filepath.Dir(former) + "/*.yaml"} {
@@ -64,7 +64,7 @@ func TestAccepted(t *testing.T) {
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			crd := read(t, path)
-			// The API server names the stored version before it validates.
+			// The API server sets the stored version before it validates.
 			crd.Status.StoredVersions = []string{crd.Spec.Versions[0].Name}
 			for _, err := range crdvalidation.ValidateCustomResourceDefinition(context.Background(), crd) {
 				t.Error(err)
@@ -73,7 +73,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// server does to an object what an API server with one CRD does, on creation and on update.
+// server processes an object like an API server with one CRD, on creation and on update.
 type server struct {
 	schema    *structural.Structural
 	validator validation.SchemaValidator
@@ -98,7 +98,7 @@ func newServer(t *testing.T, path string) server {
 	return server{schema: s, validator: validator, rules: cel.NewValidator(s, true, celconfig.PerCallLimit)}
 }
 
-// refuse returns why an object is not stored, or "".
+// refuse returns why an object is rejected, or "".
 func (s server) refuse(object, old map[string]any) string {
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.schema)
 	defaulting.Default(object, s.schema)
@@ -121,8 +121,7 @@ func (s server) refuse(object, old map[string]any) string {
 
 const pod = `template: {spec: {containers: [{name: tensorflow, image: i}]}}`
 
-// What each of the CRDs refuses at the door. An empty expectation: the object is stored, and it is the
-// converter that judges.
+// TestRefused: what each of the CRDs rejects. With an empty expectation the object is stored, and the converter decides.
 func TestRefused(t *testing.T) {
 	tests := []struct {
 		name, spec              string
@@ -164,7 +163,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The same for the fields that only a PyTorchJob has.
+// TestPyTorchRefused: the same for the fields that only a PyTorchJob has.
 func TestPyTorchRefused(t *testing.T) {
 	const rtypes = `pytorchReplicaSpecs: {Worker: {template: {spec: {containers: [{name: pytorch, image: i}]}}}}`
 	tests := []struct{ name, spec, installed, former string }{
@@ -190,8 +189,8 @@ func TestPyTorchRefused(t *testing.T) {
 	}
 }
 
-// All annotations of an object together may have 262144 bytes, and kubectl apply keeps the whole object in one. Some
-// room stays for those of others.
+// TestAppliesPlainly: all annotations of an object together may have 262144 bytes, and kubectl apply keeps the whole object in one. Some
+// room is left for other annotations.
 func TestAppliesPlainly(t *testing.T) {
 	const most = 262144 - 32<<10
 	paths, err := filepath.Glob(filepath.Dir(installed) + "/*.yaml")
@@ -218,7 +217,7 @@ func TestAppliesPlainly(t *testing.T) {
 	}
 }
 
-// What may not change once it is set. It may be set late, and taken away.
+// TestImmutable: fields that may not change once they are set. They may be set later, and removed.
 func TestImmutable(t *testing.T) {
 	const queue = `{runPolicy: {schedulingPolicy: {queue: %}}, tfReplicaSpecs: {}, pytorchReplicaSpecs: {}}`
 	const manager = `{runPolicy: {managedBy: %}, tfReplicaSpecs: {}, pytorchReplicaSpecs: {}}`
@@ -260,7 +259,7 @@ func object(t *testing.T, spec string) map[string]any {
 	if err != nil {
 		t.Fatalf("parse the sample %s: %v", spec, err)
 	}
-	// As the API server reads it: whole numbers are int64.
+	// Decode as the API server does: whole numbers are int64.
 	var value map[string]any
 	if err := kjson.Unmarshal(raw, &value); err != nil {
 		t.Fatalf("decode the sample %s: %v", spec, err)

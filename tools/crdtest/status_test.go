@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestStatusBlocked holds the table of `stoic crd check` (schema/crd/check/rules.go): for an object that was stored before the rule
-// was, and of which the status alone changes, what the API server's own code says of a rule that is false, and of one that cannot be
-// evaluated. Other constraints outside of the status it does not look at then: docs/decisions/0002-crd-generator.md has what was tried
-// on a control plane.
+// TestStatusBlocked verifies the table of `stoic crd check` (schema/crd/check/rules.go). An object was stored before the rule existed,
+// and only its status changes. The test shows what the API server's own code does with a rule that is false, and with one that cannot be
+// evaluated. Other constraints outside the status are not checked then; docs/decisions/0002-crd-generator.md has the results on a control
+// plane.
 func TestStatusBlocked(t *testing.T) {
 	for _, test := range []struct {
 		name, onField, onSpec, onRoot string
@@ -59,7 +59,7 @@ func rules(text string) apiextensions.ValidationRules {
 	return apiextensions.ValidationRules{{Rule: text}}
 }
 
-// ruled is a schema with rules on the whole object, on its spec, and on a field of that.
+// ruled returns a schema with rules on the whole object, on its spec, and on a field of the spec.
 func ruled(onRoot, onSpec, onField string) *apiextensions.JSONSchemaProps {
 	nine := int64(9)
 	text := func(on string) apiextensions.JSONSchemaProps {

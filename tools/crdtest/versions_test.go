@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ofSeveralVersions are the CRDs of stored versions, and what components of kustomize add to them.
+// ofSeveralVersions returns the CRDs with the stored version, and what kustomize components add to them.
 func ofSeveralVersions() map[string]string {
 	return map[string]string{
 		"../../deploy/crd/tfjobs.yaml":                              "../../deploy/components/versions/tfjobs.yaml",
@@ -37,7 +37,7 @@ func ofSeveralVersions() map[string]string {
 	}
 }
 
-// patched is a CRD with what a component adds to it.
+// patched returns a CRD with what a component adds to it.
 func patched(t *testing.T, stored, patch string) *crdv1.CustomResourceDefinition {
 	t.Helper()
 	crd := new(crdv1.CustomResourceDefinition)
@@ -73,7 +73,7 @@ func patched(t *testing.T, stored, patch string) *crdv1.CustomResourceDefinition
 	return crd
 }
 
-// TestVersionsAccepted: an API server takes a CRD of several versions as it does one of a single version.
+// TestVersionsAccepted: an API server accepts a CRD with several versions like one with a single version.
 func TestVersionsAccepted(t *testing.T) {
 	for stored, patch := range ofSeveralVersions() {
 		crd := patched(t, stored, patch)
@@ -89,15 +89,15 @@ func TestVersionsAccepted(t *testing.T) {
 	}
 }
 
-// resolver leads every Service to one address.
+// resolver resolves every Service to one address.
 type resolver struct{ address string }
 
 func (r resolver) ResolveEndpoint(string, string, int32) (*url.URL, error) {
 	return &url.URL{Scheme: "https", Host: r.address}, nil
 }
 
-// TestWebhook: what API servers convert objects with, the webhook of the training operator and the certificate that
-// stoic webhook certificate makes for it, for objects that are well-formed and others.
+// TestWebhook connects the code by which API servers convert objects to the webhook of the training operator, with the certificate from
+// stoic webhook certificate. Objects are well-formed and malformed.
 func TestWebhook(t *testing.T) {
 	stoic := filepath.Join(t.TempDir(), "stoic")
 	if out, err := command("go", "build", "-o", stoic, ".").CombinedOutput(); err != nil {
@@ -170,7 +170,7 @@ func job(t *testing.T, version, name, spec string) unstructured.Unstructured {
 	return u
 }
 
-// text of an object without our annotation.
+// text returns the JSON of an object without our annotation.
 func text(t *testing.T, u unstructured.Unstructured) string {
 	t.Helper()
 	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", "training.kubeflow.org/conversion")
@@ -194,7 +194,7 @@ func converted(t *testing.T, converter runtime.ObjectConvertor, list *unstructur
 	return found
 }
 
-// certified gives a CRD the authority of a certificate, and returns a folder with the certificate.
+// certified puts the authority of a new certificate into a CRD, and returns a folder with the certificate.
 func certified(t *testing.T, stoic string, crd *crdv1.CustomResourceDefinition) (folder string) {
 	t.Helper()
 	crd.TypeMeta.APIVersion, crd.TypeMeta.Kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
@@ -229,7 +229,7 @@ func certified(t *testing.T, stoic string, crd *crdv1.CustomResourceDefinition) 
 	return folder
 }
 
-// command runs in the checkout.
+// command returns a command that runs in the checkout.
 func command(name string, args ...string) *exec.Cmd {
 	c := exec.Command(name, args...)
 	c.Dir = "../.."

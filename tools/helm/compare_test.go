@@ -33,7 +33,8 @@ func kustomize(t *testing.T, dir string) (documents []string) {
 	return strings.Split("\n"+string(out), "\n---")
 }
 
-// plain takes away what the chart adds on purpose: Helm's labels, the annotation that keeps CRDs. It fails if one of them is missing.
+// plain removes what the chart adds on purpose: Helm's labels, the annotation that keeps CRDs, the default strategy of a Deployment. The
+// test fails if one is missing.
 func plain(t *testing.T, id string, object map[string]any) {
 	t.Helper()
 	metadata := object["metadata"].(map[string]any)
@@ -56,10 +57,18 @@ func plain(t *testing.T, id string, object map[string]any) {
 		}
 		delete(metadata, "annotations")
 	}
+	if object["kind"] == "Deployment" { // strategyIsSwitched in test/integration says why
+		spec := object["spec"].(map[string]any)
+		quarters := map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": "25%", "maxUnavailable": "25%"}}
+		if diff := cmp.Diff(quarters, spec["strategy"]); diff != "" {
+			t.Errorf("%s: strategy (-want +got):\n%s", id, diff)
+		}
+		delete(spec, "strategy")
+	}
 }
 
-// TestChartIsKustomize: with default values the chart installs the objects of kubectl apply -k deploy, but for the namespace, which
-// belongs to helm install --create-namespace, and for the rights that need a gang scheduler.
+// TestChartIsKustomize: with default values the chart installs the objects of kubectl apply -k deploy, except the namespace, which helm
+// install --create-namespace creates, and the permissions that only a gang scheduler needs.
 func TestChartIsKustomize(t *testing.T) {
 	want := objects(t, kustomize(t, "deploy"))
 	delete(want, "Namespace/"+namespace)
@@ -67,7 +76,7 @@ func TestChartIsKustomize(t *testing.T) {
 	same(t, want, objects(t, documents(both(t, load(t, nil), nil))))
 }
 
-// withoutGangs takes the rights away that the operator needs with a gang scheduler only: kustomize cannot know whether there is one.
+// withoutGangs removes the permissions that only a gang scheduler needs: kustomize cannot know whether there is one.
 func withoutGangs(t *testing.T, all map[string]map[string]any) {
 	t.Helper()
 	found := 0
@@ -90,7 +99,7 @@ func withoutGangs(t *testing.T, all map[string]map[string]any) {
 	}
 }
 
-// TestRightsFollowValues: which resources beside those of every installation the operator may create or read, by values.
+// TestRightsFollowValues: which resources, besides those of every installation, the operator may create or read, by values.
 func TestRightsFollowValues(t *testing.T) {
 	helms := load(t, nil)
 	for values, want := range map[string][]string{
@@ -121,7 +130,7 @@ func TestRightsFollowValues(t *testing.T) {
 	}
 }
 
-// roleOf an object: empty if it is none.
+// roleOf returns an object as a role; empty if it is no role.
 func roleOf(t *testing.T, id string, object map[string]any) (role rbacv1.ClusterRole) {
 	t.Helper()
 	if kind := object["kind"]; kind != "ClusterRole" && kind != "Role" {
@@ -153,14 +162,14 @@ func same(t *testing.T, want, got map[string]map[string]any) {
 	}
 }
 
-// TestOverlaysHaveValues: for each overlay there are values that install the same objects. The CRDs are those of TestChartIsKustomize.
+// TestOverlaysHaveValues: for each overlay there are values that install the same objects. TestChartIsKustomize compares the CRDs.
 func TestOverlaysHaveValues(t *testing.T) {
 	spread := "{maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {control-plane: kubeflow-training-operator}}, matchLabelKeys: [pod-template-hash]"
 	none := load(t, nil)
 	for overlay, values := range map[string]string{
 		"ha": "replicas: 2\npodDisruptionBudget: {enabled: true}\ntopologySpreadConstraints:\n- " + spread + ", topologyKey: kubernetes.io/hostname}\n- " +
 			spread + ", topologyKey: topology.kubernetes.io/zone}\n",
-		"namespaced":   "watchNamespace: kubeflow\n",
+		"namespaced":   "watchNamespace: kubeflow\nuserRoles: {create: false}\n",
 		"cert-manager": "metrics: {secure: true, certificate: {certManager: {enabled: true}}}\n",
 		"monitoring":   "serviceMonitor: {render: alwaysRender}\nprometheusRule: {render: alwaysRender}\ndashboards: {enabled: true}\n",
 	} {
@@ -183,7 +192,7 @@ func TestOverlaysHaveValues(t *testing.T) {
 	}
 }
 
-// generated are the files of the chart that load leaves out.
+// generated returns the files of the chart that load leaves out.
 func generated(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -207,7 +216,7 @@ func generated(t *testing.T) map[string]string {
 	return files
 }
 
-// TestSecureServiceMonitor: that of the component is the chart's.
+// TestSecureServiceMonitor: the ServiceMonitor of the component equals that of the chart.
 func TestSecureServiceMonitor(t *testing.T) {
 	text, err := os.ReadFile(root + "/deploy/components/service-monitor-secure/service-monitor.yaml")
 	if err != nil {
@@ -233,7 +242,7 @@ func TestSecureServiceMonitor(t *testing.T) {
 	}
 }
 
-// TestCRDs: each value that concerns them.
+// TestCRDs: each value that concerns CRDs.
 func TestCRDs(t *testing.T) {
 	h := load(t, nil)["Helm 4"]
 	for values, want := range map[string]int{"{}": 6, "crds: {enabled: false}": 0, "kinds: [TFJob, MPIJob]": 2, "crds: {keep: false}": 6} {
@@ -265,5 +274,27 @@ func TestCRDs(t *testing.T) {
 	plain(t, "mpijobs of v2beta1", got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mpijobs of v2beta1 (-kustomize +chart):\n%s", diff)
+	}
+}
+
+// TestLease: the operator may read and write the lease that its flags name, and no other one.
+func TestLease(t *testing.T) {
+	helms := load(t, nil)
+	for values, want := range map[string]string{
+		"{}":                "1ca428e5.training-operator.kubeflow.org",
+		"extraArgs: [-v=1]": "1ca428e5.training-operator.kubeflow.org",
+		"extraArgs: [--leader-election-id=first, --leader-election-id=mine.example.org]": "mine.example.org", // the last one counts
+		"extraArgs: [-leader-election-id=0123]":                                          "0123",
+	} {
+		const id = "kubeflow/Role/training-operator-leader-election"
+		role := roleOf(t, id, objects(t, documents(both(t, helms, merged(parse(t, values), parse(t, "crds: {enabled: false}")))))[id])
+		group, leases := []string{"coordination.k8s.io"}, []string{"leases"}
+		rules := []rbacv1.PolicyRule{
+			{APIGroups: group, Resources: leases, ResourceNames: []string{want}, Verbs: []string{"get", "update"}},
+			{APIGroups: group, Resources: leases, Verbs: []string{"create"}},
+		}
+		if diff := cmp.Diff(rules, role.Rules); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", values, diff)
+		}
 	}
 }

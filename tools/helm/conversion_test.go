@@ -12,7 +12,7 @@ import (
 
 const crdsOfVersions = "tfjobs.kubeflow.org mpijobs.kubeflow.org"
 
-// overlayOf writes a kustomization beside the checkout: what this one installs, with these components.
+// overlayOf renders an overlay of the checkout: the default installation, with these components.
 func overlayOf(t *testing.T, components ...string) (documents []string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -41,7 +41,7 @@ func overlayOf(t *testing.T, components ...string) (documents []string) {
 	return kustomize(t, to)
 }
 
-// clientConfig of the webhook that a CRD names; nil if it names none.
+// clientConfig returns that of the webhook that a CRD names; nil if it names none.
 func clientConfig(crd map[string]any) map[string]any {
 	at := crd["spec"].(map[string]any)
 	for _, key := range []string{"conversion", "webhook", "clientConfig"} {
@@ -50,7 +50,7 @@ func clientConfig(crd map[string]any) map[string]any {
 	return at
 }
 
-// TestConversionIsKustomize: with conversion the chart installs what the components versions and mpijob-versions do. Its CRDs have the
+// TestConversionIsKustomize: with conversion the chart installs what the components versions and mpijob-versions do. Its CRDs contain the
 // authority of the certificate, which stoic webhook certificate adds to those of kustomize.
 func TestConversionIsKustomize(t *testing.T) {
 	want := objects(t, overlayOf(t, "versions", "mpijob-versions"))
@@ -66,7 +66,7 @@ func TestConversionIsKustomize(t *testing.T) {
 	same(t, want, got)
 }
 
-// TestConversionIsSwitched: first the pods, then the CRDs, and back.
+// TestConversionIsSwitched: conversion can be enabled for the pods first, then for the CRDs, and disabled in reverse.
 func TestConversionIsSwitched(t *testing.T) {
 	helms := load(t, nil)
 	certificate := "certificate: {caBundle: " + authority + "}}"
@@ -96,8 +96,8 @@ func TestConversionIsSwitched(t *testing.T) {
 	}
 }
 
-// TestConversionByCertManager: the Secret, the name in the certificate and the CRD's annotation are those of the Service; a release
-// that has two certificates has one Issuer, and the webhook may have an issuer of its own.
+// TestConversionByCertManager: the Secret, the name in the certificate and the CRD's annotation match the Service. A release with two
+// certificates has one Issuer, and the webhook may have an issuer of its own.
 func TestConversionByCertManager(t *testing.T) {
 	all := objects(t, documents(both(t, load(t, nil), parse(t, `
 kinds: [TFJob]
@@ -128,5 +128,32 @@ conversion: {enabled: true, kinds: [TFJob], certificate: {certManager: {enabled:
 	}
 	if issuers != 1 || all["kubeflow/Certificate/other-metrics"] == nil {
 		t.Errorf("%d issuers", issuers)
+	}
+}
+
+// TestConversionFrom: who may call the webhook is told apart from where the operator reaches the API server. Without a word on that,
+// the addresses are the same; without any, everybody may.
+func TestConversionFrom(t *testing.T) {
+	helms := load(t, nil)
+	block := func(cidr string) []any { return []any{map[string]any{"ipBlock": map[string]any{"cidr": cidr}}} }
+	agents := []any{map[string]any{"namespaceSelector": map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": "kube-system"}},
+		"podSelector": map[string]any{"matchLabels": map[string]any{"k8s-app": "konnectivity-agent"}}}}
+	const selectors = "{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kube-system}}, podSelector: {matchLabels: {k8s-app: konnectivity-agent}}}"
+	for values, want := range map[string]struct{ from, to any }{
+		"":                                 {nil, nil},
+		", apiServerCIDRs: [10.96.0.1/32]": {block("10.96.0.1/32"), block("10.96.0.1/32")},
+		", conversionFrom: [{ipBlock: {cidr: 10.0.0.0/24}}]":                               {block("10.0.0.0/24"), nil},
+		", apiServerCIDRs: [10.96.0.1/32], conversionFrom: [" + selectors + "]":            {agents, block("10.96.0.1/32")},
+		", apiServerCIDRs: [10.96.0.1/32], conversionFrom: [{ipBlock: {cidr: 0.0.0.0/0}}]": {block("0.0.0.0/0"), block("10.96.0.1/32")},
+	} {
+		all := objects(t, documents(both(t, helms, parse(t, "crds: {enabled: false}\nconversion: {enabled: true}\nnetworkPolicy: {enabled: true, metricsFrom: []"+values+"}"))))
+		spec := all["kubeflow/NetworkPolicy/training-operator"]["spec"].(map[string]any)
+		in, out := spec["ingress"].([]any), spec["egress"].([]any)
+		if len(in) != 1 {
+			t.Fatalf("%q: ingress %v", values, in)
+		}
+		if diff := cmp.Diff([]any{want.from, want.to}, []any{in[0].(map[string]any)["from"], out[0].(map[string]any)["to"]}); diff != "" {
+			t.Errorf("%q: from and to (-want +got):\n%s", values, diff)
+		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// created keeps the Secret that Helm would create.
+// created records the Secret that Helm would create.
 type created struct {
 	clientv1.SecretInterface
 	secret *corev1.Secret
@@ -31,8 +31,8 @@ func (c *created) Create(_ context.Context, secret *corev1.Secret, _ metav1.Crea
 	return secret, nil
 }
 
-// TestReleaseFitsInASecret: Helm stores a release, all files of the chart and all that is rendered, in one Secret, compressed. The API
-// server takes 1 MiB. A third of it is kept free for dashboards and rules, and for CRDs that grow.
+// TestReleaseFitsInASecret: Helm stores a release, with all files of the chart and everything rendered, in one compressed Secret. The API
+// server accepts 1 MiB. A third of it is kept free for dashboards and rules, and for CRDs that grow.
 func TestReleaseFitsInASecret(t *testing.T) {
 	chart, err := loader4.LoadDir(chartDir)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestReleaseFitsInASecret(t *testing.T) {
 	}
 }
 
-// TestRunbooks: each alert of the chart leads to where the runbooks are said to be, and nowhere else.
+// TestRunbooks: each alert of the chart links to the configured address of the runbooks, and to no other.
 func TestRunbooks(t *testing.T) {
 	rules, err := os.ReadFile(chartDir + "/files/rules.yaml")
 	if err != nil {
@@ -83,7 +83,7 @@ func TestRunbooks(t *testing.T) {
 	}
 }
 
-// TestRulesAndDashboardsOfTheChart: those that the chart holds are rendered as they are, with braces and all.
+// TestRulesAndDashboardsOfTheChart: the rules and dashboards in the chart are rendered unchanged, including braces.
 func TestRulesAndDashboardsOfTheChart(t *testing.T) {
 	rules, err := os.ReadFile(chartDir + "/files/rules.yaml")
 	files := map[string]string{}

@@ -35,11 +35,11 @@ const (
 
 var update = flag.Bool("update", false, "write the snapshots anew")
 
-// helm is one of the two versions.
+// helm is one of the two versions of Helm.
 type helm interface {
-	// render returns the text of each template, or why a value is refused. The cluster serves the given kinds, as group/version/Kind.
+	// render returns the text of each template, or why a value is rejected. The cluster serves the given kinds, as group/version/Kind.
 	render(values map[string]any, served ...string) (map[string]string, error)
-	// renderIn does so elsewhere.
+	// renderIn is render for a given place.
 	renderIn(p place, values map[string]any) (map[string]string, error)
 }
 
@@ -47,11 +47,11 @@ type helm interface {
 type place struct {
 	release, namespace string
 	served             []string
-	// there are Deployments of the cluster; nil stands for no cluster, as helm template has none.
+	// there are the Deployments of the cluster; nil means no cluster, as with helm template.
 	there *clients
 }
 
-// clients give Helm's function lookup the Deployments of a cluster, whichever it asks for.
+// clients give Helm's function lookup the Deployments of a cluster, whichever it requests.
 type clients struct {
 	dynamic.NamespaceableResourceInterface
 }
@@ -69,14 +69,14 @@ func (c *clients) GetClientFor(apiVersion, kind string) (dynamic.NamespaceableRe
 	return c.NamespaceableResourceInterface, true, nil
 }
 
-// helm4 has a chart, to which tests may add files.
+// helm4 holds a chart for Helm 4, to which tests may add files.
 type helm4 struct{ chart *chart4.Chart }
 
-// helm3 likewise.
+// helm3 is the same for Helm 3.
 type helm3 struct{ chart *chart3.Chart }
 
-// load reads the chart as both do. What other parts of the project generate into it, rules and dashboards, is replaced by the given
-// files, so that the tests do not depend on it.
+// load reads the chart with both versions. The given files replace what other parts of the project generate into it (rules and
+// dashboards), so that the tests do not depend on them.
 func load(t *testing.T, files map[string]string) map[string]helm {
 	t.Helper()
 	four, err := loader4.LoadDir(chartDir)
@@ -133,7 +133,7 @@ func (h helm3) renderIn(p place, values map[string]any) (map[string]string, erro
 	return engine3.Render(h.chart, all)
 }
 
-// both renders with the two versions, which have to agree to the letter.
+// both renders with the two versions, whose results must be identical.
 func both(t *testing.T, helms map[string]helm, values map[string]any, served ...string) map[string]string {
 	t.Helper()
 	four, err := helms["Helm 4"].render(values, served...)
@@ -165,7 +165,7 @@ func parse(t *testing.T, text string) map[string]any {
 	return values
 }
 
-// documents splits what templates render; those of NOTES.txt and of hooks are left out.
+// documents splits rendered templates into documents, without those of NOTES.txt and of hooks.
 func documents(rendered map[string]string) []string {
 	return split(rendered, func(name string) bool { return name != notes && !strings.Contains(name, "/templates/tests/") })
 }
@@ -185,7 +185,7 @@ func split(rendered map[string]string, which func(name string) bool) (all []stri
 	return all
 }
 
-// objects parses documents, by kind, namespace and name.
+// objects parses documents, and returns them by kind, namespace and name.
 func objects(t *testing.T, documents []string) map[string]map[string]any {
 	t.Helper()
 	found := map[string]map[string]any{}
@@ -207,7 +207,7 @@ func objects(t *testing.T, documents []string) map[string]map[string]any {
 	return found
 }
 
-// text is all that is rendered, in the order of the templates' names, without empty ones.
+// text joins everything that is rendered, in the order of the templates' names, without empty ones.
 func text(rendered map[string]string) string {
 	var out bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// other are files that another part of the project generates, in small. What is between braces is Prometheus' and Grafana's.
+// other returns small versions of files that another part of the project generates. Text between braces is for Prometheus and Grafana.
 func other() map[string]string {
 	return map[string]string{
 		"files/rules.yaml":         "# Of a test.\ngroups:\n- name: test\n  rules:\n  - alert: Down\n    expr: up == 0\n    annotations:\n      summary: '{{ $labels.job }} is down.'\n      runbook_url: https://example.org/stoic/docs/runbooks/Down.md\n",
@@ -18,7 +18,7 @@ func other() map[string]string {
 	}
 }
 
-// TestSnapshots: sets of values and what they render. The first line of an archive may say which kinds the cluster serves.
+// TestSnapshots: sets of values and what they render. The first line of an archive may list the kinds that the cluster serves.
 func TestSnapshots(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) < 6 {

@@ -19,10 +19,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// odd are strings that YAML reads as something else where a template does not quote them.
+// odd returns strings that YAML reads as other values if a template does not quote them.
 func odd() []string { return []string{"123", "true", "null", "1e3", "a: b", "x # y"} }
 
-// types are those of Kubernetes and of the Prometheus operator.
+// types returns those of Kubernetes and of the Prometheus operator.
 func types(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	all := runtime.NewScheme()
@@ -34,10 +34,10 @@ func types(t *testing.T) *runtime.Scheme {
 	return all
 }
 
-// untyped are kinds of the chart whose types are not at hand: they are read as maps.
+// untyped returns kinds of the chart without available types: they are read as maps.
 func untyped() []string { return []string{"Certificate", "Issuer", "CustomResourceDefinition"} }
 
-// strict reads a document into the type of its kind, in which every field must be known and have the right type.
+// strict reads a document into the type of its kind. Every field must be known and have the right type.
 func strict(types *runtime.Scheme, document string) (any, error) {
 	var head struct{ APIVersion, Kind string }
 	if err := yaml.Unmarshal([]byte(document), &head); err != nil {
@@ -53,7 +53,7 @@ func strict(types *runtime.Scheme, document string) (any, error) {
 	default:
 		return nil, err
 	}
-	// Not yaml.UnmarshalStrict: that makes a string of a number where the type asks for one.
+	// yaml.UnmarshalStrict is not used, because it converts a number to a string where the type requires one.
 	encoded, err := yaml.YAMLToJSONStrict([]byte(document))
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ type leaf struct {
 	set  func(to string)
 }
 
-// leaves are the strings of a value that is part of the map or list in; put replaces it there.
+// leaves returns the strings of a value that is part of a map or list; put replaces the value there.
 func leaves(path, kind string, value any, free func(kind string) bool, put func(any)) (found []leaf) {
 	switch value := value.(type) {
 	case string:
@@ -96,7 +96,7 @@ func leaves(path, kind string, value any, free func(kind string) bool, put func(
 	return found
 }
 
-// inSchema lists the strings that the schema lets a user choose, in the form of leaf.kind, and the maps whose keys he chooses.
+// inSchema lists the strings that the schema lets a user choose, in the form of leaf.kind, and the maps whose keys the user chooses.
 func inSchema(t *testing.T) (values, free map[string]bool) {
 	t.Helper()
 	text, err := os.ReadFile(chartDir + "/values.schema.json")
@@ -136,8 +136,8 @@ func inSchema(t *testing.T) (values, free map[string]bool) {
 	return values, free
 }
 
-// TestStringsStayStrings: whatever string a value is, or a key that the user chooses, it comes out as that string, or is refused with
-// its name. All that is rendered is what its kind may be.
+// TestStringsStayStrings: any string as a value, or as a key that the user chooses, is rendered as that string, or is rejected with its
+// path. Every rendered document is valid for its kind.
 func TestStringsStayStrings(t *testing.T) {
 	types := types(t)
 	wanted, free := inSchema(t)
@@ -177,7 +177,7 @@ func TestStringsStayStrings(t *testing.T) {
 	}
 }
 
-// comesOut reads all documents strictly. In one of them there must be a string that has the text, or a key that is it.
+// comesOut reads all documents strictly. One of them must have a string that contains the text, or a key that equals it.
 func comesOut(types *runtime.Scheme, rendered map[string]string, text string) error {
 	found := false
 	for _, document := range split(rendered, func(name string) bool { return name != notes }) {
@@ -242,7 +242,7 @@ watchNamespace: '123'
 	}
 }
 
-// TestNoKeyTwice: labels of several values that meet in one map are one map, and what is said for one object counts more.
+// TestNoKeyTwice: labels from several values are merged into one map, and those of one object take precedence.
 func TestNoKeyTwice(t *testing.T) {
 	rendered := both(t, load(t, other()), parse(t, `
 crds: {enabled: false}
@@ -265,7 +265,7 @@ dashboards: {enabled: true, labels: {team: d}}
 	}
 }
 
-// TestOneOperatorInANamespace: a second one would wait for the lease of the first.
+// TestOneOperatorInANamespace: a second operator would wait for the lease of the first, so it is rejected.
 func TestOneOperatorInANamespace(t *testing.T) {
 	deployment := func(namespace, name, label, of string) runtime.Object {
 		var object map[string]any
@@ -299,7 +299,7 @@ func TestOneOperatorInANamespace(t *testing.T) {
 	}
 }
 
-// TestKustomizeIsStrict: so is what the overlays install, the objects of the Prometheus operator among it.
+// TestKustomizeIsStrict: what the overlays install is valid, too, including the objects of the Prometheus operator.
 func TestKustomizeIsStrict(t *testing.T) {
 	types := types(t)
 	kinds := map[string]int{}

@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// value is one that the chart's page documents.
+// value is a value that the chart's page documents.
 type value struct {
 	path     string
-	fallback any // what values.yaml says
+	fallback any // the default in values.yaml
 }
 
-// page lists the values that README.md documents, and the groups that they are in. That it is generated from values.yaml, and that
-// none is left out, is a test of deploy/chartfiles.
+// page lists the values that README.md documents, and the groups that they are in. A test of deploy/chartfiles checks that it is
+// generated from values.yaml, and that no value is missing.
 func page(t *testing.T) (values []value, groups []string) {
 	t.Helper()
 	text, err := os.ReadFile(chartDir + "/README.md")
@@ -44,7 +44,7 @@ func page(t *testing.T) (values []value, groups []string) {
 	return values, groups
 }
 
-// set is the values in which one path has a value.
+// set returns values in which one path has a value.
 func set(path string, to any) map[string]any {
 	keys := strings.Split(path, ".")
 	for _, key := range slices.Backward(keys) {
@@ -53,11 +53,11 @@ func set(path string, to any) map[string]any {
 	return to.(map[string]any)
 }
 
-// authority is a caBundle: as the schema sees it, the beginning of a certificate.
+// authority is a caBundle: as far as the schema checks, the beginning of a certificate.
 const authority = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="
 
-// used holds for each value another one than its default, as YAML of all values. What stands before "; " is the background: values
-// without which the one has no effect.
+// used returns for each value one that is not its default, as YAML of all values. The part before "; " is the background: values without
+// which the value has no effect.
 func used() map[string]string {
 	monitor := "serviceMonitor: {render: alwaysRender}; "
 	return map[string]string{
@@ -86,6 +86,8 @@ func used() map[string]string {
   {podSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: [b]}]},
    namespaceSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: [b]}]}}]}`,
 		"networkPolicy.apiServerCIDRs": "networkPolicy: {enabled: true}; networkPolicy: {enabled: true, apiServerCIDRs: [10.0.0.1/32]}",
+		"networkPolicy.conversionFrom": "networkPolicy: {enabled: true}\nconversion: {enabled: true}; networkPolicy: {enabled: true, conversionFrom: [{ipBlock: {cidr: 10.0.0.0/8, except: [10.0.0.0/24]}}, " +
+			"{podSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: [b]}]}, namespaceSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: [b]}]}}]}\nconversion: {enabled: true}",
 		"networkPolicy.apiServerPorts": "networkPolicy: {enabled: true}; networkPolicy: {enabled: true, apiServerPorts: [1]}",
 		"metrics.secure":               "metrics: {secure: true}", "metrics.readers": "metrics: {secure: true}; metrics: {secure: true, readers: [{namespace: a, name: b}]}",
 		"metrics.certificate.secretName":               "metrics: {secure: true}; metrics: {secure: true, certificate: {secretName: a}}",
@@ -138,7 +140,7 @@ func TestEveryValueIsUsed(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreTheDocumentedOnes: a value that is given its default changes nothing.
+// TestDefaultsAreTheDocumentedOnes: setting a value to its documented default changes nothing.
 func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	helms := load(t, other())
 	want := both(t, helms, nil)
@@ -164,7 +166,7 @@ func merge(into, from map[string]any) {
 	}
 }
 
-// TestWrongTypes: a value of a wrong type, and a key that does not exist, are refused by both versions with their names.
+// TestWrongTypes: both versions reject a value of a wrong type, and an unknown key, and name it.
 func TestWrongTypes(t *testing.T) {
 	values, groups := page(t)
 	cases := map[string]map[string]any{}
@@ -194,7 +196,7 @@ func TestWrongTypes(t *testing.T) {
 	}
 }
 
-// TestWrongValues: what has the right type and is wrong all the same is refused with its name, and what is allowed.
+// TestWrongValues: a value of the right type that is invalid is rejected; the error names it and what is allowed.
 func TestWrongValues(t *testing.T) {
 	cases := map[string]string{
 		"name: Upper": "/name", "image: {pullPolicy: Sometimes}": "/image/pullPolicy", "image: {digest: 'md5:1'}": "/image/digest",
@@ -209,6 +211,7 @@ func TestWrongValues(t *testing.T) {
 		"securityContext: {runAsNonroot: true}":     "/securityContext", "podSecurityContext: {seccompProfile: {type: Default}}": "/podSecurityContext/seccompProfile/type",
 		"podDisruptionBudget: {maxUnavailable: 120%}": "/podDisruptionBudget/maxUnavailable",
 		"networkPolicy: {metricsFrom: [{}]}":          "/networkPolicy/metricsFrom/0", "networkPolicy: {apiServerCIDRs: [10.0.0.1]}": "/networkPolicy/apiServerCIDRs/0",
+		"networkPolicy: {conversionFrom: [{}]}": "/networkPolicy/conversionFrom/0", "networkPolicy: {conversionFrom: [10.0.0.0/8]}": "/networkPolicy/conversionFrom/0",
 		"networkPolicy: {apiServerPorts: [0]}": "/networkPolicy/apiServerPorts/0", "networkPolicy: {apiServerPorts: []}": "/networkPolicy/apiServerPorts",
 		"metrics: {readers: [{name: a}]}": "/metrics/readers/0", "metrics: {certificate: {certManager: {issuerRef: {Name: a}}}}": "/metrics/certificate/certManager/issuerRef",
 		"image: {repository: 'a/UPPER'}": "/image/repository", "image: {repository: 'a:v1'}": "/image/repository", "image: {pullSecrets: [A]}": "/image/pullSecrets/0",
@@ -230,7 +233,7 @@ func TestWrongValues(t *testing.T) {
 		"conversion: {kinds: [PyTorchJob]}": "/conversion/kinds/0", "conversion: {certificate: {caBundle: Y29udGVudA==}}": "/conversion/certificate/caBundle",
 		"conversion: {certificate: {secretName: A}}": "/conversion/certificate/secretName", "extraArgs: [--conversion-cert-path=/c]": "/extraArgs/0",
 		"extraVolumes: [{name: conversion}]": "/extraVolumes/0/name", "extraVolumeMounts: [{name: a, mountPath: /etc/training-operator-conversion}]": "/extraVolumeMounts/0/mountPath",
-		// What a schema cannot say, templates do.
+		// Templates check what a schema cannot.
 		"{replicas: 2, leaderElection: {enabled: false}}":                                                                        "replicas: more than one need leaderElection.enabled",
 		"{gangSchedulerName: volcano, nativeGangScheduling: true}":                                                               "nativeGangScheduling: found beside gangSchedulerName",
 		"serviceAccount: {create: false}":                                                                                        "serviceAccount.name: must be set",
@@ -260,7 +263,7 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-// TestRightValues: what looks odd and is right is taken.
+// TestRightValues: values that look unusual but are valid are accepted.
 func TestRightValues(t *testing.T) {
 	for name, h := range load(t, other()) {
 		for _, right := range []string{
@@ -276,7 +279,7 @@ func TestRightValues(t *testing.T) {
 	}
 }
 
-// TestNull: null takes a default away, and templates would find nothing there. Every value and every group has to be something.
+// TestNull: null removes a default, and templates would find no value. So null is rejected for every value and every group.
 func TestNull(t *testing.T) {
 	values, groups := page(t)
 	paths := groups
@@ -293,7 +296,7 @@ func TestNull(t *testing.T) {
 	}
 }
 
-// TestSchemaIsComplete: the schema knows the documented values and no others, and lets no unknown key in anywhere.
+// TestSchemaIsComplete: the schema has exactly the documented values, and accepts no unknown key anywhere.
 func TestSchemaIsComplete(t *testing.T) {
 	text, err := os.ReadFile(chartDir + "/values.schema.json")
 	if err != nil {
@@ -329,7 +332,7 @@ func TestSchemaIsComplete(t *testing.T) {
 	}
 }
 
-// closed: whatever part of a schema names properties lets no others in.
+// closed checks that each part of a schema that lists properties accepts no others.
 func closed(t *testing.T, path string, schema any) {
 	t.Helper()
 	switch schema := schema.(type) {

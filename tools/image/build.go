@@ -17,13 +17,13 @@ import (
 
 const (
 	program = "stoic"
-	// predecessor is the command of the image of training-operator v1.9; a Deployment that names it goes on.
+	// predecessor is the command of the image of training-operator v1.9; a Deployment that names it continues to work.
 	predecessor = "manager"
-	// user is a number, so that the kubelet can tell that it is not root.
+	// user is a number, so that the kubelet can verify that it is not root.
 	user = "65532:65532"
 )
 
-// artifact is what a build gives.
+// artifact is the result of a build.
 type artifact struct {
 	version   string
 	platforms []v1.Platform
@@ -48,7 +48,7 @@ func build(ctx context.Context, root string, f facts, platforms []v1.Platform) (
 		parts = append(parts, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &p}})
 	}
 	a.index = mutate.AppendManifests(a.index, parts...)
-	// Readers of an index alone, such as a registry's page, see what the images' configurations say.
+	// Readers that see only the index, such as a registry's page, get the labels of the images' configurations.
 	index, ok := mutate.Annotations(a.index, f.labels()).(v1.ImageIndex)
 	if !ok {
 		return nil, fmt.Errorf("annotate the index: it is one no more")
@@ -85,7 +85,7 @@ func assemble(content []byte, f facts, p v1.Platform) (v1.Image, error) {
 	return mutate.ConfigFile(image, config)
 }
 
-// layer is a tar archive of all files of the image, in the order of their names.
+// layer returns a tar archive of all files of the image, in the order of their names.
 func layer(content []byte, created time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)

@@ -12,16 +12,16 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// linking is how the operator is linked; the Makefile and the Dockerfile write the same.
+// linking returns the linker flags of the operator; the Makefile and the Dockerfile have the same.
 func linking(version string) string { return "-s -w -X stoic/cli.version=" + version }
 
-// compiling are the arguments of the go command, but for where it writes to.
+// compiling returns the arguments of the go command, except the output path.
 func compiling(version string) []string {
 	return []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=" + linking(version)}
 }
 
-// environment of the go command: what a user has set to compile other programs must not change this one. GOFLAGS could
-// hold build tags or -mod, GOEXPERIMENT another runtime, GOAMD64 a machine that not every node is.
+// environment returns that of the go command. Settings of the user for other programs must not change this one. GOFLAGS could contain
+// build tags or -mod, GOEXPERIMENT select another runtime, GOAMD64 require a CPU that not every node has.
 func environment(p v1.Platform) []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.OS, "GOARCH="+p.Architecture,
 		"GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off", "GOAMD64=v1", "GOARM64=v8.0", "GO111MODULE=on")

@@ -16,7 +16,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/shell"
 )
 
-// recipe is what a Dockerfile says of its last stage, and how that which is copied into it was made.
+// recipe is what a Dockerfile says of its last stage, and of how the files copied into it were made.
 type recipe struct {
 	Base       string
 	Environ    []string // of the go command
@@ -28,7 +28,7 @@ type recipe struct {
 	Labels     map[string]string
 }
 
-// wanted is the recipe of this program.
+// wanted returns the recipe of this program.
 func wanted(f facts) recipe {
 	return recipe{
 		Base:       "scratch",
@@ -42,8 +42,8 @@ func wanted(f facts) recipe {
 	}
 }
 
-// read evaluates the Dockerfile as for a build for linux/arm64 with the facts as arguments. An instruction that could
-// change the image and is not looked at here is an error.
+// read evaluates the Dockerfile as for a build for linux/arm64 with the facts as arguments. An instruction that could change the image
+// and is not evaluated here is an error.
 func read(text string, f facts) (recipe, error) {
 	parsed, err := parser.Parse(strings.NewReader(text))
 	if err != nil {
@@ -148,8 +148,8 @@ func dockerfile(t *testing.T) string {
 	return string(text)
 }
 
-// TestDockerfile: it builds what this program builds. That .dockerignore lets all sources in, TestImage shows; that it compiles
-// with the Go of a release, tools/lint.
+// TestDockerfile: it builds what this program builds. TestImage shows that .dockerignore includes all sources; tools/lint shows that it
+// compiles with the Go of a release.
 func TestDockerfile(t *testing.T) {
 	got, err := read(dockerfile(t), testFacts())
 	if err != nil {
@@ -160,7 +160,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// TestDockerfileThatDiffers: each of these is noticed.
+// TestDockerfileThatDiffers: the comparison notices each of these changes.
 func TestDockerfileThatDiffers(t *testing.T) {
 	right := dockerfile(t)
 	for _, change := range []struct{ from, to string }{
@@ -194,7 +194,7 @@ func TestDockerfileThatDiffers(t *testing.T) {
 	}
 }
 
-// TestMakefile: make build links as the image is linked, so that both say their version.
+// TestMakefile: make build uses the linker flags of the image, so that both report their version.
 func TestMakefile(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(repository, "Makefile"))
 	if err != nil {
@@ -205,7 +205,7 @@ func TestMakefile(t *testing.T) {
 	}
 }
 
-// TestCompileFails: what the compiler says is told.
+// TestCompileFails: the error contains the output of the compiler.
 func TestCompileFails(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module stoic\n\ngo 1.26.0\n", "main.go": "package main\n\nfunc main() { nonsense() }\n"} {
@@ -219,7 +219,7 @@ func TestCompileFails(t *testing.T) {
 	}
 }
 
-// TestDocumentedFiles: deploy/README.md names what is written, and nothing else.
+// TestDocumentedFiles: deploy/README.md names exactly the files that are written.
 func TestDocumentedFiles(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(repository, "deploy/README.md"))
 	if err != nil {

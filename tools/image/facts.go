@@ -12,14 +12,14 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// facts are what an image says about itself beside its content.
+// facts are what an image says about itself besides its content.
 type facts struct {
 	Version, Revision, Source string
-	// Created is the date of the commit: the time of a build would give each build a digest of its own.
+	// Created is the date of the commit: with the time of the build, each build would have another digest.
 	Created time.Time
 }
 
-// complete asks git for what no flag says. SOURCE_DATE_EPOCH goes before the date of the commit, as in other build tools.
+// complete asks git for what no flag sets. SOURCE_DATE_EPOCH takes precedence over the date of the commit, as in other build tools.
 func (f *facts) complete(ctx context.Context, root, epoch string) error {
 	var err error
 	if f.Version == "" {
@@ -55,7 +55,7 @@ func git(ctx context.Context, root string, args ...string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// labels of the image, as the Dockerfile writes them.
+// labels returns the labels of the image, as the Dockerfile writes them.
 func (f facts) labels() map[string]string {
 	return map[string]string{
 		"org.opencontainers.image.title":       "stoic",

@@ -37,7 +37,7 @@ func bothPlatforms() []v1.Platform {
 	return []v1.Platform{{OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "arm64"}}
 }
 
-// buildContext copies what .dockerignore lets a container engine see, and nothing else: what builds from it, builds there.
+// buildContext copies exactly the files that .dockerignore lets a container engine see: if they suffice here, they suffice there.
 func buildContext(t *testing.T, to string) {
 	t.Helper()
 	text, err := os.Open(filepath.Join(repository, ".dockerignore"))
@@ -119,7 +119,7 @@ func TestImage(t *testing.T) {
 	t.Run("SBOM", func(t *testing.T) { sbomIsRight(t, a) })
 }
 
-// sameAgain: another folder, settings of Go that another user may have, and a folder to write to that is not empty.
+// sameAgain builds in another folder, with settings of Go that another user may have, and writes to a folder that is not empty.
 func sameAgain(t *testing.T, a *artifact, written string) {
 	t.Setenv("GOFLAGS", "-tags=other")
 	t.Setenv("GOAMD64", "v3")
@@ -160,7 +160,7 @@ func sameAgain(t *testing.T, a *artifact, written string) {
 	}
 }
 
-// platformsAreRight: what a node chooses by the index runs there.
+// platformsAreRight: a node can run the program that it chooses by the index.
 func platformsAreRight(t *testing.T, a *artifact) {
 	manifest, err := a.index.IndexManifest()
 	if err != nil {
@@ -233,7 +233,7 @@ type entry struct {
 	body   []byte
 }
 
-// filesOf an image are those of all its layers, by name.
+// filesOf returns the files of all layers of an image, by name.
 func filesOf(t *testing.T, image v1.Image) map[string]entry {
 	t.Helper()
 	layers, err := image.Layers()
@@ -267,7 +267,7 @@ func filesOf(t *testing.T, image v1.Image) map[string]entry {
 	return found
 }
 
-// filesAreRight: the program and its second name, and so no shell.
+// filesAreRight: the image contains the program and its second name, and nothing else, such as a shell.
 func filesAreRight(t *testing.T, a *artifact) {
 	for i, image := range a.images {
 		got := map[string]tar.Header{}
@@ -334,7 +334,7 @@ func layoutIsRight(t *testing.T, a *artifact, path string) {
 	}
 }
 
-// archiveIsRight: docker load finds the image of the first platform, and unpacked the archive is the layout.
+// archiveIsRight: docker load finds the image of the first platform, and the unpacked archive equals the layout.
 func archiveIsRight(t *testing.T, a *artifact, file string) {
 	tag, err := name.NewTag("stoic:v9.8.7-test")
 	if err != nil {

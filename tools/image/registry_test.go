@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// registryHasIt: what was pushed is what is pulled, by each platform.
+// registryHasIt: each platform pulls what was pushed.
 func registryHasIt(t *testing.T, a *artifact) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -60,7 +60,7 @@ func registryHasIt(t *testing.T, a *artifact) {
 	}
 }
 
-// TestUsage: what is wrong with a flag is said before anything is compiled.
+// TestUsage: an error in a flag is reported before anything is compiled.
 func TestUsage(t *testing.T) {
 	for _, one := range []struct{ args, says string }{
 		{"-platforms linux/amd64,linux/amd64", `found "linux/amd64" twice`},

@@ -18,8 +18,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// The SBOM is an SPDX 2.3 document. What is in a static program of Go, the linker has written into it: each module, its
-// version and its sum. Nothing is guessed, and licenses, which are not there, are NOASSERTION.
+// document is the SBOM, an SPDX 2.3 document. The linker has written its content into the static Go program: each module, its version and
+// its sum. Nothing is guessed; licenses are unknown there, and so are NOASSERTION.
 type document struct {
 	SPDXVersion   string         `json:"spdxVersion"`
 	DataLicense   string         `json:"dataLicense"`
@@ -84,7 +84,7 @@ const (
 	unknown    = "NOASSERTION"
 )
 
-// writeSBOMs writes one document for each platform: programs of two platforms may hold other modules.
+// writeSBOMs writes one document per platform: programs of two platforms may contain different modules.
 func (a *artifact) writeSBOMs(folder string, f facts) error {
 	for i, p := range a.platforms {
 		digest, err := a.images[i].Digest()
@@ -106,7 +106,7 @@ func sbomFile(p v1.Platform) string {
 	return "sbom-" + strings.ReplaceAll(p.String(), "/", "-") + ".spdx.json"
 }
 
-// sbom of one image. The digest of the image is in its namespace, so documents of two images have two names.
+// sbom returns the document of one image. Its namespace contains the digest of the image, so documents of two images have two names.
 func sbom(content []byte, digest v1.Hash, f facts, p v1.Platform) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(content))
 	if err != nil {
@@ -152,7 +152,7 @@ func sbom(content []byte, digest v1.Hash, f facts, p v1.Platform) ([]byte, error
 	return append(text, '\n'), nil
 }
 
-// notInID are the characters that an SPDX identifier does not have.
+// notInID matches the characters that an SPDX identifier must not have.
 var notInID = regexp.MustCompile(`[^A-Za-z0-9.-]`)
 
 func packaged(id, name, version, purpose string) component {
@@ -160,7 +160,7 @@ func packaged(id, name, version, purpose string) component {
 		LicenseConcluded: unknown, LicenseDeclared: unknown, Copyright: unknown}
 }
 
-// purl is the name of a package by which databases of vulnerabilities find it.
+// purl returns the name of a package by which vulnerability databases find it.
 func purl(kind, path, version, qualifiers string) reference {
 	locator := "pkg:" + kind + "/" + path + "@" + url.QueryEscape(version)
 	if qualifiers != "" {

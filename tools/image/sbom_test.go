@@ -17,8 +17,8 @@ import (
 	"github.com/spdx/tools-golang/spdx/v2/v2_3"
 )
 
-// sbomIsRight: the document is read by the library of its format, and holds the modules that the go command lists as those
-// of the packages that are compiled. The modules in it come from the program.
+// sbomIsRight: the SPDX library can read the document. It lists the modules of the compiled packages, as the go command does; the modules
+// in it are read from the program.
 func sbomIsRight(t *testing.T, a *artifact) {
 	folder := t.TempDir()
 	if err := a.writeSBOMs(folder, testFacts()); err != nil {
@@ -60,7 +60,7 @@ func modulesIn(d *v2_3.Document) (found []string) {
 	return found
 }
 
-// listedModules are those of the packages that the go command compiles for a platform, with their sums.
+// listedModules returns those of the packages that the go command compiles for a platform, with their sums.
 func listedModules(t *testing.T, p v1.Platform) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Sum}}{{end}}{{end}}", ".")
@@ -81,7 +81,7 @@ func listedModules(t *testing.T, p v1.Platform) []string {
 	return found
 }
 
-// related: what a relationship names is there, and all that is there is named by one.
+// related checks that what a relationship names exists, and that each element is in a relationship.
 func related(t *testing.T, d *v2_3.Document) {
 	t.Helper()
 	named := map[string]bool{"DOCUMENT": false}

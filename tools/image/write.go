@@ -27,7 +27,7 @@ const (
 	digestFile   = "digest"
 )
 
-// write replaces what is in the folder: the layout, an archive of it, and the digest.
+// write replaces the content of the folder: the layout, an archive of it, and the digest.
 func (a *artifact) write(folder string) error {
 	oci := filepath.Join(folder, layoutFolder)
 	if err := os.RemoveAll(oci); err != nil {
@@ -44,7 +44,7 @@ func (a *artifact) write(folder string) error {
 	if err != nil {
 		return fmt.Errorf("compute the digest of the index: %w", err)
 	}
-	// containerd names an imported image by the first annotation, tools of OCI find a tag by the second.
+	// containerd names an imported image by the first annotation; OCI tools find a tag by the second.
 	named := layout.WithAnnotations(map[string]string{"io.containerd.image.name": a.reference(), "org.opencontainers.image.ref.name": a.tag()})
 	if err := path.ReplaceIndex(a.index, match.Digests(digest), named); err != nil {
 		return fmt.Errorf("write the layout: %w", err)
@@ -58,14 +58,13 @@ func (a *artifact) write(folder string) error {
 	return nil
 }
 
-// reference is the name that an imported image gets; deploy/kustomization.yaml has the same.
+// reference returns the name that an imported image gets; deploy/kustomization.yaml has the same.
 func (a *artifact) reference() string { return "docker.io/library/stoic:" + a.tag() }
 
-// tag is the version, as far as a tag may have its characters: + begins the metadata of a semantic version.
+// tag returns the version with characters that are legal in a tag: + begins the metadata of a semantic version.
 func (a *artifact) tag() string { return strings.ReplaceAll(a.version, "+", "-") }
 
-// archive writes the layout as one file. manifest.json beside it is what docker load reads; it can name one platform
-// alone, which is the first.
+// archive writes the layout as one file. docker load reads manifest.json in it, which can name only one platform: the first.
 func (a *artifact) archive(oci, file string) (err error) {
 	manifest, err := a.dockerManifest()
 	if err != nil {
@@ -81,7 +80,7 @@ func (a *artifact) archive(oci, file string) (err error) {
 		}
 	}()
 	w := tar.NewWriter(out)
-	// WalkDir goes in the order of names, and fs.FS has slashes.
+	// WalkDir walks in the order of names, and fs.FS uses slashes.
 	err = fs.WalkDir(os.DirFS(oci), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -147,7 +146,7 @@ func (a *artifact) dockerManifest() ([]byte, error) {
 
 func blob(of v1.Hash) string { return "blobs/" + of.Algorithm + "/" + of.Hex }
 
-// push sends all to a registry; who may is what the user's Docker configuration says.
+// push pushes everything to a registry, with the credentials of the user's Docker configuration.
 func (a *artifact) push(ctx context.Context, reference string, insecure bool) error {
 	var options []name.Option
 	if insecure {

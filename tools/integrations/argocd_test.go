@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// argoHealth is the health of an object, as Argo CD finds it out: an object that is being deleted is Progressing; else a script of
-// the ConfigMap, by group and kind, is run with obj, and with the libraries package, base and table, for at most a second.
+// argoHealth returns the health of an object, as Argo CD computes it. An object that is being deleted is Progressing. Else a script of
+// the ConfigMap, by group and kind, runs with obj and with the libraries package, base and table, for at most a second.
 func argoHealth(scripts map[string]string, object map[string]any) (status, message string, err error) {
 	if textAt(mapAt(object, "metadata"), "deletionTimestamp") != "" {
 		return "Progressing", "Pending deletion", nil
@@ -70,7 +70,7 @@ func luaValue(l *lua.LState, value any) lua.LValue {
 	return lua.LNil
 }
 
-// configMap is what a patch of argocd-cm holds.
+// configMap is the content of a patch of argocd-cm.
 type configMap struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -110,7 +110,7 @@ func TestArgoCDHealth(t *testing.T) {
 	}
 }
 
-// TestArgoCDMessage: the message is that of the condition that decides, or says what is waited for.
+// TestArgoCDMessage: the message is that of the condition that decides the health, or says what the job waits for.
 func TestArgoCDMessage(t *testing.T) {
 	scripts := healthScripts(t)
 	decides := map[string]string{"created": "Created", "running": "Running", "restarting": "Restarting", "suspended": "Suspended",
@@ -141,7 +141,7 @@ func TestArgoCDMessage(t *testing.T) {
 	}
 }
 
-// TestArgoCDMalformed: a status that somebody has broken is no error of a script.
+// TestArgoCDMalformed: a malformed status causes no error in a script.
 func TestArgoCDMalformed(t *testing.T) {
 	scripts := healthScripts(t)
 	for _, s := range jobsIn(t, "running") {
@@ -161,7 +161,7 @@ type ignored struct {
 	JQPathExpressions []string `json:"jqPathExpressions"`
 }
 
-// without returns an object as Argo CD compares it: what the pointers and the jq expressions lead to is deleted from it.
+// without returns an object as Argo CD compares it: without what the pointers and the jq expressions lead to.
 func (i ignored) without(object map[string]any) (any, error) {
 	var paths []string
 	for _, pointer := range i.JSONPointers {
@@ -182,7 +182,7 @@ func (i ignored) without(object map[string]any) (any, error) {
 	return withoutEmpty(value), nil
 }
 
-// withoutEmpty drops empty maps, which stay where all that was in them is deleted. One that Git does not name is no difference.
+// withoutEmpty drops maps that are empty after such deletions. Argo CD sees no difference in an empty map that Git does not have.
 func withoutEmpty(value any) any {
 	m, is := value.(map[string]any)
 	if !is {
@@ -196,14 +196,14 @@ func withoutEmpty(value any) any {
 	return m
 }
 
-// change of a job that somebody else than Git makes.
+// change is a change of a job that does not come from Git.
 type change struct {
 	do      func(object map[string]any)
 	ignored bool
 }
 
-// changes that others make, by what they are. Scales says that the kind has a scale subresource, others that it has replica types
-// beside the worker.
+// changes returns changes that others make, by name. Scales says that the kind has a scale subresource, others that it has replica types
+// besides the worker.
 func changes(scales, others bool) map[string]change {
 	replicas := func(of func(name string) bool) func(map[string]any) {
 		return func(o map[string]any) {
@@ -232,7 +232,7 @@ func changes(scales, others bool) map[string]change {
 	}
 }
 
-// TestArgoCDDifferences: what Kueue and an autoscaler write to a job is no difference, and what a user writes is one.
+// TestArgoCDDifferences: writes of Kueue and of an autoscaler are no difference; writes of a user are.
 func TestArgoCDDifferences(t *testing.T) {
 	var config configMap
 	configuration(t, &config, "argocd", "differences", "argocd-cm.yaml")
@@ -264,7 +264,7 @@ func TestArgoCDDifferences(t *testing.T) {
 	}
 }
 
-// admitted is what Kueue does to the template of an admitted job.
+// admitted makes the changes that Kueue makes to the template of an admitted job.
 func admitted(template map[string]any) {
 	meta, _ := template["metadata"].(map[string]any)
 	meta["labels"].(map[string]any)["kueue.x-k8s.io/podset"] = "worker"

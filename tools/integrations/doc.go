@@ -10,9 +10,9 @@
 //	flyte        which condition is the phase of a task
 //	sdk          the Python SDK of training-operator 1.9
 //
-// What is stored of a job of each kind in each state is in test/fixtures/states, written by the main module. What a program does
-// with it is written here from its description, in a few lines for each program, unless a library does it. Each rule is also
-// shown a status that is wrong, and must notice.
+// test/fixtures/states, written by the main module, has the stored objects of a job of each kind in each state. How a program reads them
+// is implemented here from its description, in a few lines per program, unless a library does it. Each rule is also given a wrong status,
+// and must notice it.
 //
-// It is a module of its own: none of these libraries is a dependency of the operator.
+// It is a module of its own: the operator depends on none of these libraries.
 package integrations

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestDocumentedTable: docs/integrations.md says what each program makes of a job in each state.
+// TestDocumentedTable: the table in docs/integrations.md says what each program shows for a job in each state.
 func TestDocumentedTable(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "integrations.md"))
 	if err != nil {
@@ -64,7 +64,7 @@ func TestDocumentedTable(t *testing.T) {
 	}
 }
 
-// sayings are what the columns of the table are made by; "" says that a program does not know the kind.
+// sayings returns the functions that compute the columns of the table; "" means that a program does not support the kind.
 func sayings(t *testing.T) []func(stored) string {
 	scripts, checks, trials := healthScripts(t), healthChecks(t), experiments(t)
 	var template workflowTemplate

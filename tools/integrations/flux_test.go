@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// healthCheck is one of spec.healthCheckExprs of a Kustomization.
+// healthCheck is an entry of spec.healthCheckExprs of a Kustomization.
 type healthCheck struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -20,7 +20,7 @@ type healthCheck struct {
 	Current    string `json:"current"`
 }
 
-// fluxKustomization is the part of a Kustomization that is read here, and all that the example may have.
+// fluxKustomization has the fields of a Kustomization that are read here; the example may have no others.
 type fluxKustomization struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -42,9 +42,9 @@ func healthChecks(t *testing.T) []healthCheck {
 	return k.Spec.HealthCheckExprs
 }
 
-// fluxStatus is what kustomize-controller makes of an object: InProgress while the newest generation is not observed, then the first
-// expression that is true in the order inProgress, failed, current, and InProgress if none is. The first check with the group
-// and the kind counts, whatever its version. The fields of the object are the variables; nothing is declared or type-checked.
+// fluxStatus returns the status that kustomize-controller computes: InProgress while the newest generation is not observed; then the
+// first true expression in the order inProgress, failed, current; InProgress if none is true. The first check with the group and the kind
+// applies, whatever its version. The fields of the object are the variables; nothing is declared or type-checked.
 func fluxStatus(checks []healthCheck, object map[string]any) (string, error) {
 	for _, check := range checks {
 		if group(check.APIVersion) != group(textAt(object, "apiVersion")) || check.Kind != textAt(object, "kind") {
@@ -125,7 +125,7 @@ func TestFluxHealth(t *testing.T) {
 	}
 }
 
-// TestFluxKnowsEachKind: the example is a Kustomization that waits, with a check for each kind and no more.
+// TestFluxKnowsEachKind: the example is a Kustomization that waits, with exactly one check per kind.
 func TestFluxKnowsEachKind(t *testing.T) {
 	var k fluxKustomization
 	configuration(t, &k, "flux", "kustomization.yaml")
@@ -147,8 +147,8 @@ func TestFluxKnowsEachKind(t *testing.T) {
 	}
 }
 
-// TestKStatus: what kstatus makes of a job with no check for it, in Flux, kpt and others. It reads Stalled and the
-// generation; a job that has Failed is Current.
+// TestKStatus: what kstatus computes for a job without a check, in Flux, kpt and others. It reads Stalled and the generation; a job that
+// has Failed is Current.
 func TestKStatus(t *testing.T) {
 	rule := func(s stored) string {
 		result, err := kstatus.Compute(&unstructured.Unstructured{Object: s.object})

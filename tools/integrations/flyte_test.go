@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// flyteGrace is how long Flyte lets a job be without startTime.
+// flyteGrace is how long Flyte accepts a job without startTime.
 const flyteGrace = time.Minute
 
-// flytePhase is what the Kubeflow plugins of Flyte make of a job at a time: an error if it has had no startTime for a minute; else the
-// conditions are sorted by lastTransitionTime, newest first, and the first one that is True is the phase. A type that Flyte does
-// not know is an error.
+// flytePhase returns the phase that the Kubeflow plugins of Flyte compute for a job at a given time. No startTime after a minute is an
+// error. Else the conditions are sorted by lastTransitionTime, newest first, and the first one that is True is the phase. A type unknown
+// to Flyte is an error.
 func flytePhase(s stored, at time.Time) string {
 	created, err := time.Parse(time.RFC3339, textAt(mapAt(s.object, "metadata"), "creationTimestamp"))
 	if err != nil {
@@ -39,14 +39,14 @@ func flytePhase(s stored, at time.Time) string {
 	return "queued"
 }
 
-// soon is when Flyte looks: a few seconds after the job was created, for one that has not been reconciled since.
+// soon returns when Flyte reads the job: a few seconds after its creation, for a job that has not been reconciled since.
 func soon(s stored) time.Time {
 	created, _ := time.Parse(time.RFC3339, textAt(mapAt(s.object, "metadata"), "creationTimestamp"))
 	return created.Add(10 * time.Second)
 }
 
-// TestFlytePhase. Flyte has no phase for Suspended, here as with training-operator 1.9: it never suspends a job, and whoever does
-// makes its task fail. A job that was created suspended has Created from the same second, which comes first.
+// TestFlytePhase: Flyte has no phase for Suspended, also with training-operator 1.9. Flyte itself never suspends a job, and if another
+// client does, the task fails. A job that was created suspended has Created from the same second, which sorts first.
 func TestFlytePhase(t *testing.T) {
 	rule := func(s stored) string { return flytePhase(s, soon(s)) }
 	hold(t, map[string]string{
@@ -63,8 +63,8 @@ func TestFlytePhase(t *testing.T) {
 	}
 }
 
-// TestFlyteStartTime: each job that runs has a startTime. A rejected one has none, and is an error to Flyte from a minute on; by
-// then its task has failed.
+// TestFlyteStartTime: each job that runs has a startTime. A rejected job has none, and is an error in Flyte after a minute; by then its
+// task has failed.
 func TestFlyteStartTime(t *testing.T) {
 	for _, s := range jobs(t) {
 		late := flytePhase(s, soon(s).Add(time.Hour))
@@ -75,7 +75,7 @@ func TestFlyteStartTime(t *testing.T) {
 	}
 }
 
-// TestFlyteTerminal: Flyte takes a job that has a condition Succeeded or Failed, of whatever status, for one that is over.
+// TestFlyteTerminal: Flyte considers a job with a condition Succeeded or Failed, of whatever status, finished.
 func TestFlyteTerminal(t *testing.T) {
 	over := func(s stored) string {
 		for _, c := range s.conditions() {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// experiment is the part of an Experiment that decides about trials.
+// experiment has the fields of an Experiment that decide about trials.
 type experiment struct {
 	Spec struct {
 		TrialTemplate struct {
@@ -26,7 +26,7 @@ type experiment struct {
 	} `json:"spec"`
 }
 
-// experiments by the apiVersion and kind of their trials.
+// experiments returns them by the apiVersion and kind of their trials.
 func experiments(t *testing.T) map[string]experiment {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(integrations, "katib", "experiments.yaml"))
@@ -46,8 +46,8 @@ func experiments(t *testing.T) map[string]experiment {
 	return found
 }
 
-// katibState is what Katib makes of a trial: the conditions are paths of gjson into the job, and hold if they lead to anything; that for
-// failure is asked first.
+// katibState returns the state that Katib computes for a trial. The conditions are gjson paths into the job, and hold if they lead to
+// anything; the failure condition is checked first.
 func katibState(e experiment, object map[string]any) string {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -61,7 +61,7 @@ func katibState(e experiment, object map[string]any) string {
 	return "running"
 }
 
-// notOfKatib: Katib creates an MPIJob of v1.
+// notOfKatib reports whether Katib does not create such a job: it creates MPIJobs of v1 only.
 func notOfKatib(s stored) bool { return s.is("MPIJob", "kubeflow.org/v2beta1") }
 
 func TestKatibTrials(t *testing.T) {
@@ -88,7 +88,7 @@ func TestKatibTrials(t *testing.T) {
 	}
 }
 
-// TestKatibPods: the labels find the one pod whose container reports metrics; the container is one of the job in the experiment.
+// TestKatibPods: the labels match the one pod whose container reports metrics; the job in the experiment has that container.
 func TestKatibPods(t *testing.T) {
 	for _, s := range jobsIn(t, "running") {
 		if notOfKatib(s) {
@@ -127,7 +127,7 @@ func TestKatibPods(t *testing.T) {
 	}
 }
 
-// TestKatibResources: each kind with an experiment is one that Katib is told to watch, as Kind.version.group.
+// TestKatibResources: Katib is configured to watch each kind with an experiment, as Kind.version.group.
 func TestKatibResources(t *testing.T) {
 	var config struct {
 		APIVersion string `json:"apiVersion"`

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// kueueSees is what Kueue's integration of a kind reads of a job: whether it is suspended, finished and how, whether its pods
-// are ready, and whether any is active.
+// kueueSees returns what Kueue's integration of a kind reads from a job: whether it is suspended, finished and how, whether its pods are
+// ready, and whether any is active.
 func kueueSees(s stored) string {
 	var seen []string
 	if suspend, _ := mapAt(s.spec(), "runPolicy")["suspend"].(bool); suspend {
@@ -35,10 +35,10 @@ func kueueSees(s stored) string {
 	return strings.Join(seen, ", ")
 }
 
-// notOfKueue: Kueue integrates the MPIJob of mpi-operator alone.
+// notOfKueue reports whether Kueue does not integrate such a job: of MPIJobs it integrates only those of mpi-operator.
 func notOfKueue(s stored) bool { return s.is("MPIJob", "kubeflow.org/v1") }
 
-// TestKueueSees: quota is held while pods run, is given back at the end and on suspension, and a rejected job is finished.
+// TestKueueSees: quota is held while pods run, and released at the end and on suspension; a rejected job is finished.
 func TestKueueSees(t *testing.T) {
 	want := map[string]string{
 		"new": "", "created": "", "running": "ready, active", "restarting": "", "running-again": "ready, active",
@@ -60,7 +60,7 @@ func TestKueueSees(t *testing.T) {
 	}
 }
 
-// podSets are those that Kueue reserves quota for: the replica types that it knows of a kind, by their exact names.
+// podSets returns those that Kueue reserves quota for: the replica types that it knows of a kind, by their exact names.
 func podSets(s stored) (sets []string) {
 	known := map[string][]string{"TFJob": {"Chief", "Master", "PS", "Worker", "Evaluator"}, "PyTorchJob": {"Master", "Worker"},
 		"XGBoostJob": {"Master", "Worker"}, "PaddleJob": {"Master", "Worker"}, "JAXJob": {"Worker"}, "MPIJob": {"Launcher", "Worker"}}[s.kind]
@@ -78,8 +78,7 @@ func podSets(s stored) (sets []string) {
 	return sets
 }
 
-// TestKueuePodSets: for each replica type that a job may have, and that the operator makes pods of, Kueue reserves quota, and for
-// as many pods as there are.
+// TestKueuePodSets: Kueue reserves quota for each replica type for which the operator creates pods, and for the right number of pods.
 func TestKueuePodSets(t *testing.T) {
 	for _, s := range jobsIn(t, "running") {
 		if notOfKueue(s) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// stateMetrics is a configuration of kube-state-metrics, with the members that ours has.
+// stateMetrics is a configuration of kube-state-metrics, with the fields that ours has.
 type stateMetrics struct {
 	Kind string `json:"kind"`
 	Spec struct {
@@ -47,8 +47,8 @@ type gauge struct {
 	NilIsZero      bool                `json:"nilIsZero"`
 }
 
-// series of an object: name, labels and value of each, in order. A list or map at the path gives one series for each element; what
-// labels and value are taken from is relative to it. What is not there is an error, unless it is to be zero.
+// series returns the series of an object: name, labels and value of each, in order. A list or map at the path gives one series per
+// element; the paths of labels and value are relative to it. A missing value is an error, unless nilIsZero is set.
 func (r stateResource) series(object map[string]any) (all []string, errs []error) {
 	common, err := labelsOf(object, r.LabelsFromPath)
 	if err != nil {
@@ -112,7 +112,7 @@ func labelsOf(value any, paths map[string][]string) (map[string]string, error) {
 	return labels, nil
 }
 
-// numberOf a value: a number, a word for true or false, or a time.
+// numberOf converts a value to a number: a number, a word for true or false, or a time.
 func numberOf(value any, nilIsZero bool) (float64, error) {
 	switch v := value.(type) {
 	case int64:
@@ -142,7 +142,7 @@ func stateConfiguration(t *testing.T) (config stateMetrics) {
 	return config
 }
 
-// resourceOf is the entry that a job falls under. kube-state-metrics refuses two for one kind, whatever their versions.
+// resourceOf returns the entry that applies to a job. kube-state-metrics rejects two entries for one kind, whatever their versions.
 func resourceOf(t *testing.T, config stateMetrics, s stored) stateResource {
 	t.Helper()
 	var found []stateResource
@@ -157,14 +157,14 @@ func resourceOf(t *testing.T, config stateMetrics, s stored) stateResource {
 	return found[0]
 }
 
-// TestStateMetrics: each path of the configuration leads to something in each job that the operator has seen, and each series
-// says what the status says.
+// TestStateMetrics: each path of the configuration leads to a value in each job that the operator has seen, and each series matches the
+// status.
 func TestStateMetrics(t *testing.T) {
 	config := stateConfiguration(t)
 	for _, s := range jobs(t) {
 		r := resourceOf(t, config, s)
 		got, errs := r.series(s.object)
-		common := "job=pi,namespace=ns"
+		common := "job_name=pi,namespace=ns" // not job, which is the name of the scrape job
 		prefix := "kubeflow_" + strings.ToLower(s.kind)
 		want := []string{fmt.Sprintf("%s_created{%s} %v", prefix, common, float64(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Unix()))}
 		for _, c := range s.conditions() {
@@ -194,7 +194,7 @@ func TestStateMetrics(t *testing.T) {
 	}
 }
 
-// TestStateMetricsConfiguration: every entry is for a kind that is served, and no path is without effect.
+// TestStateMetricsConfiguration: every entry is for a served kind, and every path has an effect.
 func TestStateMetricsConfiguration(t *testing.T) {
 	config := stateConfiguration(t)
 	if config.Kind != "CustomResourceStateMetrics" {

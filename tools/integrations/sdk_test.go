@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// sdkWaits is what wait_for_job_conditions of the Python SDK 1.9 does when it waits for Succeeded: it raises an error if Failed is
-// True, and returns when Succeeded is.
+// sdkWaits returns what wait_for_job_conditions of the Python SDK 1.9 does when it waits for Succeeded: it raises an error if Failed is
+// True, and returns when Succeeded is True.
 func sdkWaits(s stored) string {
 	switch {
 	case s.isTrue("Failed"):
@@ -30,7 +30,7 @@ func TestSDKWait(t *testing.T) {
 	}
 }
 
-// sdkEnd is what the end-to-end tests of the SDK ask of a job that has succeeded; "" if it holds.
+// sdkEnd returns which requirements of the SDK's end-to-end tests a succeeded job violates; "" if none.
 func sdkEnd(s stored) string {
 	var wrong []string
 	if len(s.conditions()) < 2 {

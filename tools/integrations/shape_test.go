@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// eachReplicaType calls do with each replica type of a job, by the names in order.
+// eachReplicaType calls do with each replica type of a job, in the order of names.
 func eachReplicaType(object map[string]any, do func(name string, replicaType map[string]any)) {
 	for field, value := range mapAt(object, "spec") {
 		if !strings.HasSuffix(field, "ReplicaSpecs") {
@@ -28,7 +28,7 @@ func eachTemplate(object map[string]any, do func(template map[string]any)) {
 	eachReplicaType(object, func(_ string, r map[string]any) { do(r["template"].(map[string]any)) })
 }
 
-// plain is an object as encoding/json reads it, with float64 for every number.
+// plain returns an object as encoding/json reads it, with float64 for every number.
 func plain(object map[string]any) map[string]any {
 	text, err := json.Marshal(object)
 	if err != nil {

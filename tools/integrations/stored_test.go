@@ -19,7 +19,7 @@ var (
 	integrations = filepath.Join(root, "deploy", "integrations")
 )
 
-// stored is what is stored of one job.
+// stored holds the stored objects of one job.
 type stored struct {
 	kind, apiVersion string
 	state            string
@@ -29,14 +29,14 @@ type stored struct {
 
 func (s stored) String() string { return s.apiVersion + " " + s.kind + ", " + s.state }
 
-// is says whether it is of that version of MPIJob, of which some programs know one alone.
+// is reports whether the job has this kind and version: some programs support only one version of MPIJob.
 func (s stored) is(kind, apiVersion string) bool { return s.kind == kind && s.apiVersion == apiVersion }
 
 func (s stored) spec() map[string]any { return mapAt(s.object, "spec") }
 
 func (s stored) status() map[string]any { return mapAt(s.object, "status") }
 
-// condition is one that the status has.
+// condition is a condition of the status.
 type condition struct {
 	Type, Status, Reason, Message, LastTransitionTime string
 }
@@ -50,12 +50,12 @@ func (s stored) conditions() (all []condition) {
 	return all
 }
 
-// isTrue says whether the job has the condition, and that it is True.
+// isTrue reports whether the job has the condition with status True.
 func (s stored) isTrue(of string) bool {
 	return slices.ContainsFunc(s.conditions(), func(c condition) bool { return c.Type == of && c.Status == "True" })
 }
 
-// with returns the job with another status, or whatever else change does to it.
+// with returns a copy of the job to which change was applied.
 func (s stored) with(change func(object map[string]any)) stored {
 	s.object = (&unstructured.Unstructured{Object: s.object}).DeepCopy().Object
 	change(s.object)
@@ -93,7 +93,7 @@ func textAt(of map[string]any, field string) string {
 	return text
 }
 
-// jobs are those of all kinds in all states.
+// jobs returns those of all kinds in all states.
 func jobs(t *testing.T) (all []stored) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "test", "fixtures", "states", "*.txtar"))
@@ -127,7 +127,7 @@ func jobs(t *testing.T) (all []stored) {
 	return all
 }
 
-// jobsIn are the jobs of all kinds in one state.
+// jobsIn returns the jobs of all kinds in one state.
 func jobsIn(t *testing.T, state string) (found []stored) {
 	t.Helper()
 	for _, s := range jobs(t) {
@@ -154,8 +154,8 @@ func parsed(t *testing.T, from string, text []byte) map[string]any {
 	return object
 }
 
-// configuration reads a file of deploy/integrations into a value. A field that the value lacks is an error, so that none is
-// written in vain.
+// configuration reads a file of deploy/integrations into a value. A field that the value lacks is an error, so that no field is left
+// unchecked.
 func configuration(t *testing.T, into any, path ...string) {
 	t.Helper()
 	file := filepath.Join(append([]string{integrations}, path...)...)
@@ -168,8 +168,8 @@ func configuration(t *testing.T, into any, path ...string) {
 	}
 }
 
-// hold a rule to what it must say of each state, for each kind that it is for. CRDs of training-operator 1.9 drop
-// status.observedGeneration; the rule must say the same then, except of a generation that was not observed.
+// hold checks what a rule says of each state, for each kind that it is for. CRDs of training-operator 1.9 drop status.observedGeneration;
+// the rule must say the same without it, except for a generation that was not observed.
 func hold(t *testing.T, want map[string]string, rule func(stored) string, not ...func(stored) bool) {
 	t.Helper()
 	unused := map[string]bool{}
@@ -202,7 +202,7 @@ func hold(t *testing.T, want map[string]string, rule func(stored) string, not ..
 	}
 }
 
-// mustDiffer: what is said of a status that is wrong differs from what is said of the right one.
+// mustDiffer checks that a rule distinguishes a wrong status from the right one.
 func mustDiffer(t *testing.T, rule func(stored) string, right, wrong stored) {
 	t.Helper()
 	if r, w := rule(right), rule(wrong); r == w {

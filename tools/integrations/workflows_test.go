@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// workflowTemplate is one of Argo Workflows with steps that create resources.
+// workflowTemplate is a template of Argo Workflows with steps that create resources.
 type workflowTemplate struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -31,7 +31,7 @@ type resourceStep struct {
 	Manifest          string `json:"manifest"`
 }
 
-// fields of an object, found by paths of gjson, as labels are found by their names.
+// fields are those of an object, found by gjson paths as labels are found by their names.
 type fields []byte
 
 func (f fields) Has(path string) bool   { return gjson.GetBytes(f, path).Exists() }
@@ -40,7 +40,7 @@ func (f fields) Lookup(path string) (string, bool) {
 	return f.Get(path), f.Has(path)
 }
 
-// argoStep is what Argo Workflows makes of a resource: the conditions are written as label selectors. The step fails if any
+// argoStep returns the state of a step in Argo Workflows. The conditions are written as label selectors. The step fails if any
 // requirement of the failure condition is met, and succeeds if all of the success condition are.
 func argoStep(step resourceStep, s stored) string {
 	text, err := json.Marshal(s.object)
@@ -87,8 +87,8 @@ func TestArgoWorkflowsConditions(t *testing.T) {
 	}
 }
 
-// TestArgoWorkflowsCounts: the older way, which counts workers, works where all workers succeed. A job that is rejected has no
-// counts, so the step waits for ever: this is why train.yaml does not count.
+// TestArgoWorkflowsCounts: the older method, which counts workers, works for jobs whose workers all succeed. A rejected job has no
+// counts, so the step waits forever: this is why train.yaml does not count.
 func TestArgoWorkflowsCounts(t *testing.T) {
 	step := resourceStep{SuccessCondition: "status.replicaStatuses.Worker.succeeded == 2", FailureCondition: "status.replicaStatuses.Worker.failed > 0"}
 	for _, s := range jobs(t) {
@@ -102,7 +102,7 @@ func TestArgoWorkflowsCounts(t *testing.T) {
 	}
 }
 
-// lastCondition is what the launchers of old Kubeflow Pipelines components look at.
+// lastCondition returns the condition that the launchers of old Kubeflow Pipelines components read.
 func lastCondition(s stored) string {
 	all := s.conditions()
 	if len(all) == 0 {
@@ -114,7 +114,7 @@ func lastCondition(s stored) string {
 	return "goes on"
 }
 
-// firstOf is what arena looks at: the first of these that is True.
+// firstOf returns the condition that arena reads: the first of these that is True.
 func firstOf(s stored) string {
 	for _, of := range []string{"Succeeded", "Failed", "Running"} {
 		if s.isTrue(of) {
@@ -150,7 +150,7 @@ func TestArenaState(t *testing.T) {
 	}
 }
 
-// TestMLRunLauncher: mlrun reads the state of an MPIJob off the counts of its launcher.
+// TestMLRunLauncher: mlrun reads the state of an MPIJob from the counts of its launcher.
 func TestMLRunLauncher(t *testing.T) {
 	launcher := func(s stored) string {
 		for _, count := range []string{"active", "succeeded", "failed"} {

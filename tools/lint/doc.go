@@ -1,3 +1,2 @@
-// Package lint answers the question: do the WORKFLOWS hold together, and with
-// the rest of the project? It has nothing but tests.
+// Package lint answers the question: are the WORKFLOWS consistent, and do they match the rest of the project? It has only tests.
 package lint

@@ -3,6 +3,7 @@ package lint
 import (
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,7 +17,7 @@ import (
 
 const root = "../.."
 
-// workflow is what the tests look at.
+// workflow has the fields that the tests read.
 type workflow struct {
 	Permissions map[string]string
 	Jobs        map[string]job
@@ -66,8 +67,8 @@ func workflows(t *testing.T) map[string]workflow {
 	return found
 }
 
-// lint returns what actionlint says. Its calls of shellcheck and pyflakes are off: whether they are installed must not
-// decide whether a test fails.
+// lint returns the problems that actionlint reports. It does not call shellcheck and pyflakes: whether they are installed must not decide
+// whether a test fails.
 func lint(t *testing.T, name string, text []byte) (said []string) {
 	t.Helper()
 	linter, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{})
@@ -115,7 +116,7 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// TestCommands: what a workflow runs with make is a target, and what it sets is a variable of the Makefile.
+// TestCommands: each make command of a workflow is a target, and each variable that it sets is one of the Makefile.
 func TestCommands(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
@@ -152,8 +153,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestGoVersion: with which Go a release is compiled is said in go.mod. The other modules and the Dockerfile say the same, and
-// workflows read it there. setup-go takes the line toolchain, not the line go, which is the least that will do.
+// TestGoVersion: go.mod names the Go version that compiles a release. The other modules and the Dockerfile have the same, and workflows
+// read it from go.mod. setup-go reads the line toolchain, not the line go, which is the minimal version.
 func TestGoVersion(t *testing.T) {
 	toolchain := regexp.MustCompile(`(?m)^toolchain go((\d+\.\d+)\.\d+)$`)
 	read := func(path string) string {
@@ -220,7 +221,7 @@ func TestGoVersion(t *testing.T) {
 	}
 }
 
-// TestPermissions: a workflow may read; a job that may more is here, with what it may.
+// TestPermissions: a workflow may only read; jobs with more permissions are listed here.
 func TestPermissions(t *testing.T) {
 	more := map[string]string{
 		"codeql.yaml analyze":  "security-events",
@@ -259,8 +260,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestRelease: what is pushed is signed and attested, under a name in lower case: an owner may have capital letters, and a registry takes
-// none. The chart is made for the image that was pushed.
+// TestRelease: what is pushed is signed and attested, under a name in lower case: an owner may have capital letters, and a registry
+// accepts none. The chart is made for the image that was pushed.
 func TestRelease(t *testing.T) {
 	text := string(texts(t)["release.yaml"])
 	if strings.Contains(text, "ghcr.io/${{ github.repository }}") {
@@ -291,8 +292,39 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestActionsArePinned by a commit, which nobody can move, with the release beside it for who updates it; one action has one
-// commit everywhere.
+// TestPrerelease: a tag such as v1.2.3-rc.1 becomes a prerelease, which is never the latest release. The step is run with a gh that
+// writes its arguments.
+func TestPrerelease(t *testing.T) {
+	var creates []string
+	for _, s := range workflows(t)["release.yaml"].Jobs["release"].Steps {
+		if strings.Contains(s.Run, "gh release create") {
+			creates = append(creates, s.Run)
+		}
+	}
+	if len(creates) != 1 {
+		t.Fatalf("%d steps create a release", len(creates))
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "gh"), []byte("#!/bin/sh\necho \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for tag, want := range map[string]bool{"v1.2.3": false, "v1.2.3-rc.1": true, "v0.1.0-alpha": true, "v10.20.30": false} {
+		command := exec.Command("bash", "-e", "-o", "pipefail", "-c", creates[0]) // as GitHub runs it
+		command.Dir = dir
+		command.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "GITHUB_REF_NAME="+tag)
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", tag, err, out)
+		}
+		words := strings.Fields(string(out))
+		if len(words) < 3 || !slices.Equal(words[:3], []string{"release", "create", tag}) || slices.Contains(words, "--prerelease") != want {
+			t.Errorf("%s: gh %s; a prerelease: want %v", tag, out, want)
+		}
+	}
+}
+
+// TestActionsArePinned: each action is pinned by a commit, which cannot be moved, with the release beside it for whoever updates it. One
+// action has the same commit everywhere.
 func TestActionsArePinned(t *testing.T) {
 	pinned := regexp.MustCompile(`^([a-z-]+/[a-z-]+)(?:/[a-z-]+)?@([0-9a-f]{40} # v\d+\.\d+\.\d+)$`)
 	commits, found := map[string]string{}, 0

@@ -19,7 +19,7 @@ var (
 	legend      = regexp.MustCompile(`{{(\w+)}}`)
 )
 
-// dashboard is what these tests read of one.
+// dashboard has the fields of a dashboard that these tests read.
 type dashboard struct {
 	Panels []struct {
 		Title   string
@@ -32,8 +32,8 @@ type dashboard struct {
 
 type target struct{ Expr, LegendFormat string }
 
-// TestDashboardsNameWhatExists: every expression of a panel is right, the labels in a legend are those of its result, a variable
-// has a label that exists, and an expression uses no variable that the dashboard does not have.
+// TestDashboardsNameWhatExists: every expression of a panel is valid, the labels in a legend are those of its result, a variable has an
+// existing label, and an expression uses only variables of the dashboard.
 func TestDashboardsNameWhatExists(t *testing.T) {
 	v, _ := vocabulary(t)
 	states := statesOf(t)
@@ -73,7 +73,7 @@ func TestDashboardsNameWhatExists(t *testing.T) {
 	}
 }
 
-// wrongIn a query, one sentence each.
+// wrongIn returns what is wrong in a query, one sentence each.
 func wrongIn(v Vocabulary, q target, variables, states []string) []string {
 	of, wrong := v.Check(variable.ReplaceAllString(q.Expr, ".*"))
 	report := func(what, found string, there []string) {
@@ -95,7 +95,7 @@ func wrongIn(v Vocabulary, q target, variables, states []string) []string {
 	return wrong
 }
 
-// TestWrongPanelsAreFound: each kind of mistake is.
+// TestWrongPanelsAreFound: each kind of mistake is found.
 func TestWrongPanelsAreFound(t *testing.T) {
 	v, _ := vocabulary(t)
 	for expression, want := range map[string]string{
@@ -112,7 +112,7 @@ func TestWrongPanelsAreFound(t *testing.T) {
 	}
 }
 
-// statesOf jobs are the types of their conditions, as the reference page lists them, and Unknown.
+// statesOf returns the states of jobs: the types of their conditions, as the reference page lists them, and Unknown.
 func statesOf(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.FromSlash("../../docs/reference/events.md"))

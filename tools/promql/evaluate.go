@@ -19,10 +19,10 @@ import (
 	"github.com/prometheus/prometheus/template"
 )
 
-// Parser of expressions, without the experimental ones.
+// Parser returns a parser of expressions, without the experimental ones.
 func Parser() parser.Parser { return parser.NewParser(parser.Options{}) }
 
-// Engine is Prometheus' own, with its usual options.
+// Engine returns Prometheus' own engine, with its usual options.
 func Engine() *engine.Engine {
 	return engine.NewEngine(engine.EngineOpts{MaxSamples: 1_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute,
 		EnableAtModifier: true, EnableNegativeOffset: true, Parser: Parser()})
@@ -41,29 +41,29 @@ func ReadRules(file string) ([]rulefmt.RuleGroup, error) {
 	return all.Groups, nil
 }
 
-// Alert is one that fires, or is pending.
+// Alert is an alert that fires, or is pending.
 type Alert struct {
 	Labels, Annotations map[string]string
 	Firing              bool
 }
 
-// Evaluation of rules over the series of a memory.
+// Evaluation evaluates rules over the series of a Memory.
 type Evaluation struct {
 	groups []rulefmt.RuleGroup
 	memory *Memory
 	engine *engine.Engine
-	// since when an alert has been active, by its name and labels.
+	// active is since when an alert has been active, by its name and labels.
 	active map[string]time.Time
-	// recorded are the series that a rule had last time, by the rule's place.
+	// recorded are the series that a rule had last time, by its name and then by the series.
 	recorded map[string]map[string]labels.Labels
 }
 
-// NewEvaluation begins with nothing pending.
+// NewEvaluation begins with no pending alerts.
 func NewEvaluation(groups []rulefmt.RuleGroup, memory *Memory) *Evaluation {
 	return &Evaluation{groups: groups, memory: memory, engine: Engine(), active: map[string]time.Time{}, recorded: map[string]map[string]labels.Labels{}}
 }
 
-// Query is the result of an expression at one time.
+// Query returns the result of an expression at one time.
 func (e *Evaluation) Query(ctx context.Context, expression string, at time.Time) (engine.Vector, error) {
 	query, err := e.engine.NewInstantQuery(ctx, e.memory, nil, expression, at)
 	if err != nil {
@@ -120,7 +120,7 @@ func (e *Evaluation) Step(ctx context.Context, at time.Time) (map[string][]Alert
 	return alerts, nil
 }
 
-// record keeps a result as a series. One that has no result any more ends.
+// record stores a result as series. A series without a result ends.
 func (e *Evaluation) record(r rulefmt.Rule, found engine.Vector, at time.Time) {
 	here := map[string]labels.Labels{}
 	for _, s := range found {

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// Memory keeps series. It is a storage.Queryable.
+// Memory stores series. It is a storage.Queryable.
 type Memory struct{ series map[string]*series }
 
 type series struct {
@@ -22,7 +22,7 @@ type series struct {
 	samples []chunks.Sample
 }
 
-// Append a sample to the series of these labels. Samples of a series come in the order of their times.
+// Append adds a sample to the series of these labels. Samples of a series must be in the order of their times.
 func (m *Memory) Append(of labels.Labels, milliseconds int64, v float64) {
 	if m.series == nil {
 		m.series = map[string]*series{}
@@ -36,7 +36,7 @@ func (m *Memory) Append(of labels.Labels, milliseconds int64, v float64) {
 	s.samples = append(s.samples, sample{milliseconds, v})
 }
 
-// End a series: from this time on it has no value, without the five minutes for which a last value is believed.
+// End ends a series: from this time on it has no value. Otherwise the last value would count for five more minutes.
 func (m *Memory) End(of labels.Labels, milliseconds int64) {
 	m.Append(of, milliseconds, math.Float64frombits(value.StaleNaN))
 }
@@ -49,7 +49,7 @@ type querier struct {
 	from, to int64
 }
 
-// Select the series that all matchers match.
+// Select returns the series that all matchers match.
 func (q querier) Select(_ context.Context, _ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
 	found := &set{at: -1}
 	for _, s := range q.memory.series {
@@ -65,7 +65,7 @@ func (q querier) Select(_ context.Context, _ bool, _ *storage.SelectHints, match
 	return found
 }
 
-// LabelValues and LabelNames are no part of a query.
+// LabelValues and LabelNames are not used by queries.
 func (querier) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	return nil, nil, nil
 }

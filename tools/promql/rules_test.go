@@ -14,7 +14,7 @@ const (
 	scenarios = "testdata/alerts"
 )
 
-// TestAlerts: of each alert there is a file named after it, in which it fires and does not fire, as the file says.
+// TestAlerts: for each alert there is a file named after it. The alert fires and does not fire as the file says.
 func TestAlerts(t *testing.T) {
 	groups, err := ReadRules(filepath.FromSlash(rulesFile))
 	if err != nil {
@@ -73,8 +73,8 @@ func runAlert(t *testing.T, alert string) {
 	}
 }
 
-// TestRecordings: what is counted of jobs has the first event of a namespace, leaves out what was before, and goes on when another
-// process works; what other operators have under the same names is left out.
+// TestRecordings: counts of jobs include the first event of a namespace, exclude what happened before, and continue when another process
+// takes over. Metrics of other operators under the same names are left out.
 func TestRecordings(t *testing.T) {
 	const file = "testdata/recordings.yaml"
 	all, err := ReadScenarios(file)
@@ -109,8 +109,8 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// TestScenariosNotice: a scenario that says something else than the rules is reported: another label, another text, an alert that
-// does not fire, one that does, and another number.
+// TestScenariosNotice: a scenario that differs from the rules is reported: another label, another text, an alert that does not fire, one
+// that does, and another number.
 func TestScenariosNotice(t *testing.T) {
 	groups, err := ReadRules(filepath.FromSlash(rulesFile))
 	if err != nil {

@@ -18,14 +18,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Scenarios are a test file of promtool test rules, as far as these tests need it.
+// Scenarios are a test file of promtool test rules, with the fields that these tests need.
 type Scenarios struct {
 	RuleFiles []string       `yaml:"rule_files"`
 	Interval  model.Duration `yaml:"evaluation_interval"`
 	Tests     []Scenario     `yaml:"tests"`
 }
 
-// Scenario is a set of series and what follows from them.
+// Scenario is a set of series and the expected results.
 type Scenario struct {
 	Name        string           `yaml:"name"`
 	Interval    model.Duration   `yaml:"interval"`
@@ -40,7 +40,7 @@ type SeriesTest struct {
 	Values string `yaml:"values"`
 }
 
-// AlertTest says which alerts of a name fire at a time.
+// AlertTest lists the alerts of a name that must fire at a time.
 type AlertTest struct {
 	At   model.Duration `yaml:"eval_time"`
 	Name string         `yaml:"alertname"`
@@ -50,14 +50,14 @@ type AlertTest struct {
 	} `yaml:"exp_alerts"`
 }
 
-// ExpressionTest says what the result of an expression is at a time.
+// ExpressionTest is the expected result of an expression at a time.
 type ExpressionTest struct {
 	Expression string         `yaml:"expr"`
 	At         model.Duration `yaml:"eval_time"`
 	Want       []SampleTest   `yaml:"exp_samples"`
 }
 
-// SampleTest is a result.
+// SampleTest is an expected sample.
 type SampleTest struct {
 	Labels string  `yaml:"labels"`
 	Value  float64 `yaml:"value"`
@@ -78,7 +78,7 @@ func ReadScenarios(file string) (*Scenarios, error) {
 	return s, nil
 }
 
-// Groups are the rules that a test file is about.
+// Groups returns the rules that a test file is about.
 func (s *Scenarios) Groups(folder string) (all []rulefmt.RuleGroup, err error) {
 	for _, file := range s.RuleFiles {
 		groups, err := ReadRules(filepath.Join(folder, file))
@@ -90,7 +90,7 @@ func (s *Scenarios) Groups(folder string) (all []rulefmt.RuleGroup, err error) {
 	return all, nil
 }
 
-// load the series of a scenario, from the time 0 on.
+// load returns the series of a scenario, from the time 0 on.
 func (s *Scenario) load() (*Memory, error) {
 	m := &Memory{}
 	for _, in := range s.Series {
@@ -107,7 +107,7 @@ func (s *Scenario) load() (*Memory, error) {
 	return m, nil
 }
 
-// Run evaluates the rules step by step and returns what is not as the scenario says, one sentence each.
+// Run evaluates the rules step by step and returns the differences from the scenario, one sentence each.
 func (s *Scenario) Run(ctx context.Context, groups []rulefmt.RuleGroup, step time.Duration) (wrong []string, err error) {
 	memory, err := s.load()
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *Scenario) Run(ctx context.Context, groups []rulefmt.RuleGroup, step tim
 	return wrong, nil
 }
 
-// equal: numbers that are the same but for the last bits of a division.
+// equal reports whether numbers are the same except for the last bits of a division.
 func equal(a, b float64) bool { return a == b || math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) }
 
 func (s *Scenario) query(ctx context.Context, e *Evaluation, expression string, at time.Duration) (map[string]float64, error) {
@@ -163,7 +163,7 @@ func (s *Scenario) query(ctx context.Context, e *Evaluation, expression string, 
 	return got, nil
 }
 
-// compare the alerts of a step with those that are to fire in it.
+// compare compares the alerts of a step with those that must fire in it.
 func (s *Scenario) compare(alerts map[string][]Alert, at, step time.Duration) (wrong []string) {
 	for _, a := range s.Alerts {
 		if asked := time.Duration(a.At); asked < at || asked >= at+step {

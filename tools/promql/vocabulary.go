@@ -14,24 +14,24 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Vocabulary are the metrics that an operator has, with their labels.
+// Vocabulary is the metrics of an operator, with their labels.
 type Vocabulary map[string]Metric
 
 // Metric is one family, or a series of a histogram.
 type Metric struct {
 	Kind   string
 	Labels []string
-	// Help has the values of labels that are words.
+	// Help names the values of labels that are words.
 	Help string
 }
 
-// scraped are the labels that Prometheus gives.
+// scraped returns the labels that Prometheus adds.
 func scraped() []string { return []string{"namespace", "job", "instance"} }
 
 var row = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([a-z]+) \\| (.*?) \\| (.*) \\|$")
 
-// ReadVocabulary reads the reference page of the metrics, which is generated from the program, and asks client_golang for the
-// metrics of the process.
+// ReadVocabulary reads the reference page of the metrics, which is generated from the program, and gets the metrics of the process from
+// client_golang.
 func ReadVocabulary(page string) (Vocabulary, error) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -68,7 +68,7 @@ func (v Vocabulary) add(name, kind, help string, of []string) {
 	v[name+"_bucket"] = Metric{"counter", append(slices.Clone(of), "le"), help}
 }
 
-// AddRecordings makes the recording rules known. What is wrong with their own expressions is reported.
+// AddRecordings adds the recording rules. It returns what is wrong with their own expressions.
 func (v Vocabulary) AddRecordings(groups []rulefmt.RuleGroup) (wrong []string) {
 	for _, g := range groups {
 		for _, r := range g.Rules {
@@ -85,8 +85,8 @@ func (v Vocabulary) AddRecordings(groups []rulefmt.RuleGroup) (wrong []string) {
 	return wrong
 }
 
-// Check says which labels the result of an expression can have, and what is wrong with it: names of metrics and labels that do
-// not exist, values of labels that the metric does not speak of, rates of gauges, and gauges that are called counters.
+// Check returns the labels that the result of an expression can have, and what is wrong with it: metrics and labels that do not exist,
+// label values that the metric does not mention, rates of gauges, and gauges named like counters.
 func (v Vocabulary) Check(expression string) (of, wrong []string) {
 	parsed, err := Parser().ParseExpr(expression)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *check) report(format string, values ...any) {
 	c.wrong = append(c.wrong, fmt.Sprintf(format, values...))
 }
 
-// labels that the result of an expression can have.
+// labels returns those that the result of an expression can have.
 func (c *check) labels(e parser.Expr) []string {
 	switch e := e.(type) {
 	case *parser.VectorSelector:

@@ -13,7 +13,7 @@ import (
 
 const metricsPage = "../../docs/reference/metrics.md"
 
-// vocabulary of the operator and of its recording rules.
+// vocabulary returns that of the operator and of its recording rules.
 func vocabulary(t *testing.T) (Vocabulary, []rulefmt.RuleGroup) {
 	t.Helper()
 	v, err := ReadVocabulary(filepath.FromSlash(metricsPage))
@@ -33,8 +33,8 @@ func vocabulary(t *testing.T) (Vocabulary, []rulefmt.RuleGroup) {
 	return v, groups
 }
 
-// TestRulesNameWhatExists: every metric, label and word of a label in a rule is one that the operator has, and a description uses
-// no label that the expression drops.
+// TestRulesNameWhatExists: the operator has every metric, label and label value in a rule, and a description uses no label that the
+// expression drops.
 func TestRulesNameWhatExists(t *testing.T) {
 	v, groups := vocabulary(t)
 	for _, g := range groups {
@@ -79,7 +79,7 @@ func TestCheckNotices(t *testing.T) {
 
 var query = regexp.MustCompile("(?s)```promql\n(.*?)```")
 
-// TestRunbooksAskForWhatExists: the queries of runbooks are right.
+// TestRunbooksAskForWhatExists: the queries of runbooks are valid.
 func TestRunbooksAskForWhatExists(t *testing.T) {
 	v, _ := vocabulary(t)
 	files, err := filepath.Glob(filepath.FromSlash("../../docs/runbooks/*.md"))

@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// errVulnerable: what was found has been said.
+// errVulnerable says that vulnerabilities were found, which have already been printed.
 var errVulnerable = errors.New("what is called has known vulnerabilities")
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -75,7 +75,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// toolchain is the release of Go that a go.mod asks for.
+// toolchain returns the release of Go that a go.mod requires.
 func toolchain(path string) (string, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -91,17 +91,17 @@ func toolchain(path string) (string, error) {
 	return file.Toolchain.Name, nil
 }
 
-// installed is the release of the go command.
+// installed returns the release of the go command.
 func installed(ctx context.Context) (string, error) {
 	said, err := command(ctx, "env", "GOVERSION")
 	return string(bytes.TrimSpace(said)), err
 }
 
-// database of known vulnerabilities.
+// database is a database of known vulnerabilities.
 type database struct{ name, address string }
 
-// pinned is the database in database.mod. Its folder is a list of entries without an index, which the client of govulncheck makes
-// one of in memory.
+// pinned returns the database in database.mod. Its folder is a list of entries without an index, which govulncheck's client builds in
+// memory.
 func pinned(ctx context.Context) (database, error) {
 	said, err := command(ctx, "mod", "download", "-modfile=database.mod", "-json", "golang.org/x/vulndb")
 	if err != nil {
@@ -121,7 +121,7 @@ func command(ctx context.Context, args ...string) ([]byte, error) {
 	c.Stderr = &messages
 	said, err := c.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s%s", c, err, said, messages.String()) // with -json, what is wrong is in the output
+		return nil, fmt.Errorf("%s: %w\n%s%s", c, err, said, messages.String()) // with -json, the error is in the output
 	}
 	return said, nil
 }

@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// standard is the module that govulncheck gives to packages of the standard library.
+// standard is the module that govulncheck reports for packages of the standard library.
 const standard = "stdlib"
 
-// compilers are releases of Go, such as "go1.26.10": the one that runs here, and the one that a release is compiled with.
+// compilers are releases of Go, such as "go1.26.10": the installed one, and the one that compiles a release.
 type compilers struct{ here, release string }
 
-// assumed is the release of Go whose standard library is looked at: the older one. What only it has is told, not a failure.
+// assumed returns the release of Go whose standard library is examined: the older one. What the release does not have is no failure.
 func (c compilers) assumed() string {
 	if version.Compare(c.here, c.release) < 0 {
 		return c.here
@@ -26,7 +26,7 @@ func (c compilers) assumed() string {
 	return c.release
 }
 
-// message is one of those that govulncheck writes, as far as they are of interest.
+// message is a message of govulncheck, with the fields that are needed.
 type message struct {
 	Config *struct {
 		Level string `json:"scan_level"`
@@ -36,8 +36,8 @@ type message struct {
 	Finding *finding
 }
 
-// finding is a vulnerability, and the way from our code to it. A way that begins with a function is that of a call; others are
-// those of packages and modules that are only there.
+// finding is a vulnerability, and the path from our code to it. A path that begins with a function is that of a call; others are those of
+// packages and modules that are only present.
 type finding struct {
 	OSV   string
 	Fixed string  `json:"fixed_version"`
@@ -53,15 +53,15 @@ func (f frame) String() string {
 	return f.Package + "." + f.Function
 }
 
-// report is what is known of one module.
+// report is the result for one module.
 type report struct {
 	packages int
-	// failures have to be repaired here; repaired are those of the standard library that a release does not have.
+	// failures must be repaired here; repaired are those of the standard library that a release does not have.
 	failures, repaired []finding
 	summaries          map[string]string
 }
 
-// read sorts what govulncheck has written. Of each vulnerability that is called, one call is kept.
+// read sorts govulncheck's messages. It keeps one call per vulnerability that is called.
 func read(stream io.Reader, with compilers) (report, error) {
 	r := report{summaries: map[string]string{}}
 	called, level := map[string]finding{}, ""
@@ -100,7 +100,7 @@ func read(stream io.Reader, with compilers) (report, error) {
 	return r, nil
 }
 
-// repairedIn tells whether this is a vulnerability of the standard library which a release of Go does not have.
+// repairedIn reports whether this is a vulnerability of the standard library that a release of Go does not have.
 func (f finding) repairedIn(release string) bool {
 	fixed := "go" + strings.TrimPrefix(f.Fixed, "v")
 	return f.Trace[0].Module == standard && f.Fixed != "" && version.Compare(fixed, release) <= 0

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// stream is what govulncheck writes, with one finding of each sort.
+// stream is output of govulncheck, with one finding of each sort.
 const stream = `{"config": {"scan_level": "symbol"}}
 {"progress": {"message": "Fetching vulnerabilities from the database..."}}
 {"SBOM": {"roots": ["stoic", "stoic/cli"]}}
@@ -74,8 +74,8 @@ func TestAssumed(t *testing.T) {
 	}
 }
 
-// TestExamination: an old release of Go, whose templates were wrong, is found to be so, with the database that is pinned. No newer
-// toolchain is said to compile a release, so it is a failure.
+// TestExamination: the pinned database reports a known bug in the templates of an old release of Go. It is a failure, unless a release is
+// compiled with a newer toolchain.
 func TestExamination(t *testing.T) {
 	dir := t.TempDir()
 	for file, text := range map[string]string{
@@ -110,7 +110,7 @@ func TestExamination(t *testing.T) {
 	}
 }
 
-// TestDatabase: database.mod has the database and nothing else, and what is downloaded is what database.sum says.
+// TestDatabase: database.mod requires only the database, and the downloaded content matches database.sum.
 func TestDatabase(t *testing.T) {
 	content, err := os.ReadFile("database.mod")
 	if err != nil {
@@ -152,7 +152,7 @@ func TestToolchain(t *testing.T) {
 	}
 }
 
-// TestNotExamined: what cannot be examined is not free of vulnerabilities.
+// TestNotExamined: what cannot be examined is an error, not free of vulnerabilities.
 func TestNotExamined(t *testing.T) {
 	for _, args := range [][]string{nil, {t.TempDir()}} {
 		if err := run(context.Background(), args, &strings.Builder{}); err == nil || errors.Is(err, errVulnerable) {

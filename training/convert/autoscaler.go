@@ -9,7 +9,7 @@ import (
 	"stoic/schema"
 )
 
-// metricType warns of a type that the API server refuses, unless it is younger than ours.
+// metricType warns of an unknown metric type: the API server rejects it, unless it is newer than our libraries.
 func metricType(r *convert.Reader, metric map[string]any) {
 	kind, ok := metric["type"].(string)
 	if !ok && metric["type"] != nil || slices.Contains(metricTypes, kind) {

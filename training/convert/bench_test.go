@@ -19,7 +19,7 @@ import (
 //go:embed testdata/large.yaml
 var large []byte
 
-// wire is a TFJob as a typed client would decode it.
+// wire is a TFJob as a typed client decodes it.
 type wire struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -27,7 +27,7 @@ type wire struct {
 	Status            training.Status `json:"status,omitempty"`
 }
 
-// largeJob is a TFJob of 6 KB and three replica types, as it comes from a server.
+// largeJob returns a TFJob of 6 KB and three replica types, as an API server sends it.
 func largeJob(t testing.TB) *unstructured.Unstructured {
 	t.Helper()
 	text, err := yaml.YAMLToJSON(large)
@@ -41,7 +41,7 @@ func largeJob(t testing.TB) *unstructured.Unstructured {
 	return u
 }
 
-// ours and stock turn the same object into something typed.
+// ours and stock convert the same object to typed values.
 func ours(t testing.TB, u *unstructured.Unstructured) *Result {
 	result := Object(kinds.TFJob(), u)
 	if result.Job == nil {

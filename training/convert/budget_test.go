@@ -16,7 +16,7 @@ import (
 )
 
 // The budgets of a conversion. Times are those of a machine on which the stock decoder takes stockTime for the same
-// job: it is measured in the same run, so that the machine which runs this may be slow, or busy with something else.
+// job. That time is measured in the same run, so that this machine may be slow or busy.
 // The race detector would measure itself, so it leaves this file out.
 const (
 	stockTime    = 104 * time.Microsecond
@@ -28,7 +28,7 @@ const (
 	attempts     = 5                     // at a budget of time
 )
 
-// compare is how long our converter and the stock decoder take for the same job, taken in turns, shortest first.
+// compare returns the times of our converter and of the stock decoder for the same job, measured in turns, shortest first.
 func compare(t *testing.T, rounds int) (our, their []time.Duration) {
 	u := largeJob(t)
 	our, their = make([]time.Duration, rounds), make([]time.Duration, rounds)
@@ -44,9 +44,9 @@ func compare(t *testing.T, rounds int) (our, their []time.Duration) {
 	return our, their
 }
 
-// TestBudgetTime compares the converter with the stock decoder, which checks less. It compares the shortest times: other load on the
-// machine only adds to a time, and not the same to both. With a load of 12 on two cores the quotient of the medians lies between 1.5
-// and 1.9, that of the shortest between 1.74 and 1.85.
+// TestBudgetTime compares the converter with the stock decoder, which checks less. It compares the shortest times: other load on
+// the machine adds different amounts to the two times. With a load of 12 on two cores the quotient of the medians is between 1.5
+// and 1.9, that of the shortest times between 1.74 and 1.85.
 func TestBudgetTime(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -81,7 +81,7 @@ func TestBudgetGarbage(t *testing.T) {
 	}
 }
 
-// TestBudgetHeld: what the store holds of a job, against what it would hold of the raw object.
+// TestBudgetHeld compares the size of a job in the cache with that of the raw object.
 func TestBudgetHeld(t *testing.T) {
 	const jobs = 300
 	held := func(one func() any) uint64 {
@@ -105,7 +105,7 @@ func TestBudgetHeld(t *testing.T) {
 	}
 }
 
-// TestBudgetWorst: no object that an API server can store takes long, whatever is in it.
+// TestBudgetWorst: the conversion of any object that an API server can store takes at most mostWorst.
 func TestBudgetWorst(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

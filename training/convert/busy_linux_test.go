@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// busy is the processor time of this thread so far, to which the caller must be locked. Unlike the time on the wall
-// it does not pass while other processes have the processor.
+// busy returns the CPU time of this thread, to which the caller must be locked. Unlike wall-clock time, it does not
+// advance while other processes have the CPU.
 func busy(t testing.TB) time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now); err != nil {

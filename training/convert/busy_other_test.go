@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// busy is the time on the wall, where a thread has no clock of its own.
+// busy returns wall-clock time, where threads have no CPU clock.
 func busy(testing.TB) time.Duration { return time.Since(began) }
 
 var began = time.Now()

@@ -1,11 +1,11 @@
-// Package convert answers one question: IS THIS ONE A JOB?
+// Package convert answers one question: IS THIS OBJECT A WELL-FORMED TRAINING JOB?
 //
-// It turns an untyped object into a job in normal form or into a rejection that names every problem with
-// its path. The API server's schema may be of any age, or absent: this package is the trust boundary.
+// It converts an untyped object to a job in normal form or to a rejection that names every problem with
+// its path. The CRD in the cluster may be of any version or have no schema: this package is the trust boundary.
 //
 //	map[string]any --decode--> wire form --lower--> training.Job
 //	                  \            \
 //	                   `- problems -`-------------> training.Rejection
 //
-// Reading, and the rules of pods, are those of package stoic/convert; what knows jobs is here.
+// Package stoic/convert provides reading and the rules of pods; this package adds the rules of jobs.
 package convert

@@ -11,7 +11,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// aliens are Go values that no decoder makes: a program put the object together, or a library changed.
+// aliens are Go values that no decoder returns: a program built the object, or a library changed.
 func aliens() map[string]any {
 	text, nothing := "x", (*string)(nil)
 	var typed *unstructured.Unstructured
@@ -24,7 +24,7 @@ func aliens() map[string]any {
 	}
 }
 
-// TestFaultAliens: a value that is no JSON is told where it counts, and where it is copied.
+// TestFaultAliens: a value that is no JSON is reported where it is read, and where it is copied.
 func TestFaultAliens(t *testing.T) {
 	for name, value := range aliens() {
 		for _, place := range []string{
@@ -93,7 +93,7 @@ func TestFaultNils(t *testing.T) {
 	}
 }
 
-// TestFaultNumbersOfPrograms: numbers of types that no decoder makes are numbers.
+// TestFaultNumbersOfPrograms: numbers of Go types that no decoder returns are accepted as numbers.
 func TestFaultNumbersOfPrograms(t *testing.T) {
 	for _, n := range []any{2, int8(2), int16(2), int32(2), uint(2), uint8(2), uint16(2), uint32(2), uint64(2), float32(2)} {
 		raw := sound(t)
@@ -111,7 +111,7 @@ func TestFaultNumbersOfPrograms(t *testing.T) {
 	}
 }
 
-// TestFaultCycles: an object that holds itself has an end.
+// TestFaultCycles: the conversion of an object that contains itself terminates.
 func TestFaultCycles(t *testing.T) {
 	for _, place := range []string{"metadata", "metadata.labels", "spec.future", "status", "status.conditions[0]", "status.replicaStatuses.Worker", inPolicy,
 		inPolicy + ".schedulingPolicy", inReplicaSpecs, inWorker, inTemplate, inTemplate + ".metadata", inTemplate + ".metadata.labels", inPod, inPod + ".future",
@@ -135,7 +135,7 @@ func TestFaultCycles(t *testing.T) {
 	}
 }
 
-// TestFaultShared: a small object that holds the same map at many places is a huge one.
+// TestFaultShared: a small object with the same map in many places counts as a huge one.
 func TestFaultShared(t *testing.T) {
 	var shared any = "x"
 	for range depthLimit - 1 {

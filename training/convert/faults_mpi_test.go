@@ -9,7 +9,7 @@ import (
 	"stoic/test/untyped"
 )
 
-// soundMPI returns a small sound MPIJob that a test may change.
+// soundMPI returns a small valid MPIJob that a test may change.
 func soundMPI(t *testing.T) map[string]any {
 	t.Helper()
 	return untyped.Parse(t, []byte(`
@@ -26,7 +26,7 @@ spec:
 `)).Object
 }
 
-// TestFaultMPI: what may be wrong with an MPIJob and with no other kind.
+// TestFaultMPI covers the faults that only an MPIJob can have.
 func TestFaultMPI(t *testing.T) {
 	const specs = "spec.mpiReplicaSpecs"
 	const launcher, worker = specs + ".Launcher", specs + ".Worker"

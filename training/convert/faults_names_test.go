@@ -8,10 +8,10 @@ import (
 	"stoic/schema"
 )
 
-// named is a name of that length.
+// named returns a name of that length.
 func named(n int) string { return strings.Repeat("a", n) }
 
-// TestFaultNames: the name of a job, from which those of all children are made. "-worker-0" has 9 characters.
+// TestFaultNames covers the name of a job, from which the names of all children are derived. "-worker-0" has 9 characters.
 func TestFaultNames(t *testing.T) {
 	bad := reject(schema.InvalidName, "metadata.name")
 	faults := []fault{
@@ -42,15 +42,15 @@ func TestFaultNames(t *testing.T) {
 	hold(t, faults)
 }
 
-// replicaSpec is a sound one.
+// replicaSpec returns a valid replica spec.
 func replicaSpec() map[string]any {
 	return map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{sane("tensorflow")}}}}
 }
 
-// sane is a sound container.
+// sane returns a valid container.
 func sane(name string) map[string]any { return map[string]any{"name": name, "image": "tf"} }
 
-// TestFaultCollisions: two of one name where each must have its own.
+// TestFaultCollisions covers equal names where names must be unique.
 func TestFaultCollisions(t *testing.T) {
 	port := func(name string, number int64) map[string]any {
 		return map[string]any{"name": name, "containerPort": number}
@@ -82,7 +82,7 @@ func TestFaultCollisions(t *testing.T) {
 	})
 }
 
-// TestFaultUnknown: versions, kinds, replica types and fields that nobody knows.
+// TestFaultUnknown covers unknown versions, kinds, replica types and fields.
 func TestFaultUnknown(t *testing.T) {
 	hold(t, []fault{
 		{"an old version", change{"apiVersion": "kubeflow.org/v1beta2"}, reject(schema.InvalidValue, "apiVersion")},

@@ -16,7 +16,7 @@ import (
 	"stoic/training"
 )
 
-// numbers are those at which arithmetic goes wrong, in every form in which an object may hold them.
+// numbers returns numbers at which arithmetic may fail, in every form in which an object may contain them.
 func numbers() []any {
 	var all []any
 	for _, i := range []int64{math.MinInt64, math.MinInt64 + 1, math.MinInt32 - 1, math.MinInt32, -1, 0, 1, 2, 20000, 20001, 65535, 65536, math.MaxInt32, 1 << 31,
@@ -28,7 +28,7 @@ func numbers() []any {
 		json.Number("Infinity"), json.Number(""), json.Number("0x10"), json.Number(strings.Repeat("9", 100000)))
 }
 
-// codeOf a number: the problem that it is in a field that takes integers from least to most.
+// codeOf returns the problem of a number in a field for integers from least to most.
 func codeOf(raw any, least, most int64) schema.Code {
 	switch v := raw.(type) {
 	case json.Number:
@@ -86,7 +86,7 @@ func TestFaultNumbers(t *testing.T) {
 		{inPod + ".volumes[0].configMap.defaultMode", 0, 0o777},
 		{inPod + ".volumes[0].configMap.items[0].mode", 0, 0o777},
 		{inPod + ".volumes[1].projected.sources[0].serviceAccountToken.expirationSeconds", 600, 1 << 32},
-		// Of the pod's other numbers only the type is ours to check; the API server has the last word on their range.
+		// For the pod's other numbers the converter only checks the type; the API server checks the range.
 		{inPod + ".terminationGracePeriodSeconds", math.MinInt64, math.MaxInt64},
 		{inPod + ".priority", math.MinInt32, math.MaxInt32},
 		{inPod + ".tolerations[0].tolerationSeconds", math.MinInt64, math.MaxInt64},
@@ -111,13 +111,13 @@ func TestFaultNumbers(t *testing.T) {
 	}
 }
 
-// tooManyInAll: 20000 parameter servers are in range, but not beside a worker.
+// tooManyInAll: 20000 parameter servers are in range, but not together with a worker.
 func tooManyInAll(place string, n any, got string) bool {
 	i, _ := convert.IntegerOf(n)
 	return place == inReplicaSpecs+".PS.replicas" && i == training.MaxReplicas && got == reject(schema.ReplicaCount, inReplicaSpecs)
 }
 
-// numbered is a sound object that has what the numbers stand in.
+// numbered returns a valid object with all fields that the numbers are put into.
 func numbered(t *testing.T) map[string]any {
 	raw := sound(t)
 	pod := at(t, raw, "spec", "tfReplicaSpecs", "Worker", "template", "spec")
@@ -136,7 +136,7 @@ func numbered(t *testing.T) map[string]any {
 	return raw
 }
 
-// TestFaultNumbersArrive: a number that is taken is the number that its author wrote, in the policy and in the pod.
+// TestFaultNumbersArrive: an accepted number is not changed, neither in the policy nor in the pod.
 func TestFaultNumbersArrive(t *testing.T) {
 	for _, n := range []int64{0, 1, math.MaxInt32, 1 << 31, 1<<53 + 1, 9223372037, 10_000_000_000, math.MaxInt64} {
 		raw := sound(t)
@@ -160,7 +160,7 @@ func TestFaultNumbersArrive(t *testing.T) {
 	}
 }
 
-// TestFaultReplicas: the sum over all replica types does not wrap, whatever they say.
+// TestFaultReplicas: the sum over all replica types never overflows.
 func TestFaultReplicas(t *testing.T) {
 	for _, c := range []struct {
 		evaluator, worker int64
@@ -178,7 +178,7 @@ func TestFaultReplicas(t *testing.T) {
 		{math.MinInt64, math.MaxInt64, also(reject(schema.OutOfRange, inReplicaSpecs+".Evaluator.replicas"), schema.OutOfRange, inWorker+".replicas")},
 	} {
 		raw := numbered(t)
-		put(t, raw, inReplicaSpecs+".PS", untyped.Missing{}) // every one of which every worker is told of
+		put(t, raw, inReplicaSpecs+".PS", untyped.Missing{}) // each of which is in the environment of each worker
 		put(t, raw, inReplicaSpecs+".Evaluator", replicaSpec())
 		put(t, raw, inReplicaSpecs+".Evaluator.replicas", c.evaluator)
 		put(t, raw, inWorker+".replicas", c.worker)
@@ -188,7 +188,7 @@ func TestFaultReplicas(t *testing.T) {
 	}
 }
 
-// isNumber says whether a value is what Go programs and decoders have for a number.
+// isNumber reports whether a value has a Go type that programs and decoders use for numbers.
 func isNumber(value any) bool {
 	switch v := value.(type) {
 	case json.Number:
@@ -200,7 +200,7 @@ func isNumber(value any) bool {
 	return false
 }
 
-// finite: JSON can write it, if it is a number.
+// finite reports whether JSON can represent a value, if it is a number.
 func finite(value any) bool {
 	f, _ := value.(float64)
 	if n, ok := value.(json.Number); ok {

@@ -6,7 +6,7 @@ import (
 	"stoic/schema"
 )
 
-// TestFaultRules: what an API server refuses in a pod, by the place where it is told; and its neighbours, which it takes.
+// TestFaultRules covers what an API server rejects in a pod, by the reported path, and similar values that it accepts.
 func TestFaultRules(t *testing.T) {
 	object := func(pairs ...any) map[string]any {
 		m := map[string]any{}

@@ -8,14 +8,14 @@ import (
 	"stoic/schema"
 )
 
-// A text and a number that no message may repeat. No seed of the fuzzer has them.
+// A text and a number that no message may contain. No seed of the fuzzer has them.
 const (
 	marker       = "xyzzy-7294"
 	markerNumber = "8714502"
 )
 
-// TestFaultSecrets: what an environment variable is set to is in no message, whatever its name, however wrong it is and
-// wherever below env its author has put it by mistake; nor is what else often carries a credential.
+// TestFaultSecrets: no message contains the value of an environment variable, whatever its name, however malformed it is and
+// wherever below env it is. The same holds for other fields that often contain credentials.
 func TestFaultSecrets(t *testing.T) {
 	env := func(items ...any) change { return change{inContainer + ".env": items} }
 	inEnv := inContainer + ".env[0]"
@@ -86,7 +86,7 @@ func TestFaultSecrets(t *testing.T) {
 	}
 }
 
-// TestShown: what carries no credential is repeated, so that its author finds it.
+// TestShown: messages contain values that are no credentials, so that the user finds them.
 func TestShown(t *testing.T) {
 	for _, f := range []struct {
 		name  string
@@ -109,7 +109,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// reported is every word that was told of an object.
+// reported returns all texts that were reported about an object.
 func reported(r *Result) string {
 	var b strings.Builder
 	problems := r.Warnings

@@ -15,18 +15,18 @@ import (
 	"stoic/training"
 )
 
-// path is a place in an object: fields and keys of maps, and indices.
+// path is a place in an object: fields, map keys and indices.
 type path []any
 
 func (p path) String() string { return convert.Path(p...) }
 
-// node is one value of an object and where it stands.
+// node is one value of an object and its path.
 type node struct {
 	at    path
 	value any
 }
 
-// nodes lists every value below raw.
+// nodes returns every value below raw.
 func nodes(at path, raw any) []node {
 	var all []node
 	switch v := raw.(type) {
@@ -44,7 +44,7 @@ func nodes(at path, raw any) []node {
 	return all
 }
 
-// oneRole is the large object with its chief only; the other replica types are like it.
+// oneReplicaType returns the large object with only its chief; the other replica types are like it.
 func oneReplicaType(t testing.TB) map[string]any {
 	raw := untyped.Parse(t, large).Object
 	put(t, raw, inReplicaSpecs+".PS", untyped.Missing{})
@@ -52,7 +52,7 @@ func oneReplicaType(t testing.TB) map[string]any {
 	return raw
 }
 
-// kindOf is the type of a value as JSON knows it.
+// kindOf returns the JSON type of a value.
 func kindOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -69,8 +69,8 @@ func kindOf(v any) string {
 	return "number"
 }
 
-// TestFaultTypes puts a value of every other type into every place of a large object. Each is told at that very place
-// and nowhere else, or the place is one that is not looked at.
+// TestFaultTypes puts a value of every other type into every place of a large object. Each is reported at exactly that
+// place, unless the converter does not read the place.
 func TestFaultTypes(t *testing.T) {
 	base := oneReplicaType(t)
 	reported, free := 0, 0
@@ -108,12 +108,12 @@ func TestFaultTypes(t *testing.T) {
 	}
 }
 
-// unread: what only the API server reads of an object.
+// unread reports whether only the API server reads a place of an object.
 func unread(place string) bool {
 	return under(place, "status") || strings.HasPrefix(place, "metadata.") && place != "metadata.name" && place != "metadata.namespace"
 }
 
-// numberOrText: quantities, and ports of probes.
+// numberOrText reports whether a place takes numbers and strings: quantities, and ports of probes.
 func numberOrText(place string) bool {
 	return strings.Contains(place, ".resources.limits.") || strings.Contains(place, ".resources.requests.") || strings.Contains(place, `.limits["`) ||
 		strings.Contains(place, `.requests["`) || strings.HasSuffix(place, ".sizeLimit") || strings.HasSuffix(place, "httpGet.port")
@@ -136,7 +136,7 @@ func textForNumber(place string, value any) string {
 	return reject(schema.InvalidValue, place)
 }
 
-// consequences are problems elsewhere that follow from one here and are the author's, too.
+// consequences returns the problems at other places that a fault also causes.
 func consequences(place string) []string {
 	if strings.Contains(place, ".resources.limits") {
 		return []string{string(schema.Conflict) + " " + strings.Replace(place, ".limits", ".requests", 1)}
@@ -147,7 +147,7 @@ func consequences(place string) []string {
 	return nil
 }
 
-// without leaves lines out; a rejection without a line is a run.
+// without removes lines from an outcome; a rejection without any line left is a run.
 func without(outcome string, lines []string) string {
 	kept := slices.DeleteFunc(strings.Split(outcome, "\n"), func(line string) bool { return slices.Contains(lines, line) })
 	if len(kept) == 1 {
@@ -156,8 +156,8 @@ func without(outcome string, lines []string) string {
 	return strings.Join(kept, "\n")
 }
 
-// TestFaultPlaces: whatever is put into whatever place, what is told is told of that place, of one above or below it,
-// or of one that refers to it.
+// TestFaultPlaces: whatever is put into a place, problems are reported for that place, for one above or below it, or for
+// one that refers to it.
 func TestFaultPlaces(t *testing.T) {
 	base := oneReplicaType(t)
 	for _, n := range nodes(nil, base) {
@@ -179,13 +179,14 @@ func TestFaultPlaces(t *testing.T) {
 	}
 }
 
-// under: path is at place or below it.
+// under reports whether path is at place or below it.
 func under(path, place string) bool {
 	rest, ok := strings.CutPrefix(path, place)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// refers: mounts refer to volumes by name, requests to limits, and nothing is a problem of the whole.
+// refers reports whether path refers to place: mounts refer to volumes by name, requests to limits. No problem is about the
+// whole object.
 func refers(place string, p schema.Problem) bool {
 	switch {
 	case strings.Contains(place, ".volumes"):
@@ -200,15 +201,15 @@ func refers(place string, p schema.Problem) bool {
 	return false
 }
 
-// optional are the fields down to the pod that may be left out, or be null.
+// optional are the fields, down to the pod, that may be absent or null.
 func optional() []string {
 	return []string{inPolicy, inPolicy + ".cleanPodPolicy", inPolicy + ".ttlSecondsAfterFinished", inPolicy + ".suspend", inPolicy + ".schedulingPolicy",
 		inPolicy + ".schedulingPolicy.queue", "spec.successPolicy", "spec.enableDynamicWorker", inWorker + ".replicas", inWorker + ".restartPolicy",
 		inTemplate + ".metadata", inTemplate + ".metadata.labels"}
 }
 
-// TestFaultOptional leaves out every subset of the optional fields, and writes null for it: both are the same job,
-// and what is left out has its default.
+// TestFaultOptional leaves out every subset of the optional fields, or sets it to null: both are the same job,
+// with the defaults of these fields.
 func TestFaultOptional(t *testing.T) {
 	full := sound(t)
 	for place, value := range map[string]any{
@@ -271,7 +272,7 @@ func TestFaultOptional(t *testing.T) {
 	}
 }
 
-// parentGone: a field above is left out, too.
+// parentGone reports whether a parent of the field is left out, too.
 func parentGone(place string, fields []string, subset int) bool {
 	for i, above := range fields {
 		if subset>>i&1 == 1 && above != place && under(place, above) {
@@ -281,7 +282,7 @@ func parentGone(place string, fields []string, subset int) bool {
 	return false
 }
 
-// TestFaultAbsent: what must be there, and is not, null or empty.
+// TestFaultAbsent covers required fields that are absent, null or empty.
 func TestFaultAbsent(t *testing.T) {
 	m := func(path string) string { return reject(schema.MissingField, path) }
 	var faults []fault

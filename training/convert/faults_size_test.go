@@ -11,7 +11,7 @@ import (
 	"stoic/schema"
 )
 
-// many makes a list or a map's worth of values.
+// many returns a list of values.
 func many(n int, one func(i int) any) []any {
 	all := make([]any, n)
 	for i := range all {
@@ -20,7 +20,7 @@ func many(n int, one func(i int) any) []any {
 	return all
 }
 
-// TestFaultSizes: objects as large as an API server stores, and larger, are judged like any other.
+// TestFaultSizes: objects of the maximum size that an API server stores, and larger ones, are converted like any other.
 func TestFaultSizes(t *testing.T) {
 	variable := func(i int) any { return map[string]any{"name": fmt.Sprint("A", i), "value": named(200)} }
 	mount := func(i int) any { return map[string]any{"name": fmt.Sprint("v", i), "mountPath": fmt.Sprint("/", i)} }
@@ -58,7 +58,7 @@ func TestFaultSizes(t *testing.T) {
 	}
 }
 
-// cheap holds one fault, and one conversion to bounds on time and memory.
+// cheap checks one fault, and that its conversion stays within bounds of time and memory.
 func cheap(t *testing.T, f fault) {
 	raw := sound(t)
 	apply(t, raw, f.put)
@@ -80,8 +80,8 @@ func cheap(t *testing.T, f fault) {
 	t.Logf("%v, %d KiB", took, (after.TotalAlloc-before.TotalAlloc)>>10)
 }
 
-// TestFaultEnvironment: a variable that Linux would not pass to a process is told, in both of its forms, and one that
-// just fits is not.
+// TestFaultEnvironment: a variable that is too long for Linux is reported, in both of its forms, and one that just fits
+// is not.
 func TestFaultEnvironment(t *testing.T) {
 	large := func(ps int64, dynamic bool) change {
 		return change{inReplicaSpecs + ".PS": replicaSpec(), inReplicaSpecs + ".PS.replicas": ps, "spec.enableDynamicWorker": dynamic}

@@ -8,8 +8,8 @@ import (
 	"stoic/test/untyped"
 )
 
-// TestFaultMisspelt: where a slip leaves something missing that must be there, the refusal says which field was meant;
-// the warning of the unknown field alone is not in the job's condition.
+// TestFaultMisspelt: if a required field is missing because it is misspelt, the rejection names the misspelt field. The
+// warning about the unknown field alone would not be in the job's condition.
 func TestFaultMisspelt(t *testing.T) {
 	for _, c := range []struct{ wrong, right string }{
 		{"sepc", "spec"},

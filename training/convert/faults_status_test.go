@@ -14,7 +14,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// full is a status as the operator writes it.
+// full returns a status as the operator writes it.
 func full() map[string]any {
 	condition := func(kind, status string) map[string]any {
 		return map[string]any{"type": kind, "status": status, "reason": "TFJob" + kind, "message": "a", "lastUpdateTime": "2026-01-02T03:04:05Z",
@@ -27,8 +27,8 @@ func full() map[string]any {
 	}
 }
 
-// TestFaultStatus puts every mutation into every place of a status. It never changes the terminal condition or the job; what is
-// read is in bounds; and what is not as the operator would write it is marked.
+// TestFaultStatus puts every mutation into every place of a status. It never changes the terminal condition or the job, the result
+// is within bounds, and Unclean is set for anything that the operator would not write.
 func TestFaultStatus(t *testing.T) {
 	plain := sound(t)
 	put(t, plain, "status", full())
@@ -56,7 +56,7 @@ func TestFaultStatus(t *testing.T) {
 	}
 }
 
-// plausible: the operator, or another version of it, may have written this.
+// plausible reports whether this or another version of the operator may have written a value.
 func plausible(place string, value any) bool {
 	number := isNumber(value)
 	i, whole := convert.IntegerOf(value)
@@ -76,7 +76,7 @@ func plausible(place string, value any) bool {
 	return false
 }
 
-// checkStatus holds a status to bounds: it is written back, and reckoned with.
+// checkStatus checks the bounds of a status, because it is written back and used in calculations.
 func checkStatus(t *testing.T, s training.Status) {
 	t.Helper()
 	if len(s.Conditions) > 7 || len(s.ReplicaStatuses) > len(kinds.TFJob().ReplicaTypes) || s.ObservedGeneration < 0 {
@@ -94,7 +94,7 @@ func checkStatus(t *testing.T, s training.Status) {
 	}
 }
 
-// TestFaultStatusRows: what somebody may write to do harm, and what is left of it.
+// TestFaultStatusRows covers malicious statuses, and what is read of them.
 func TestFaultStatusRows(t *testing.T) {
 	condition := func(kind any, status any) any { return map[string]any{"type": kind, "status": status} }
 	for _, c := range []struct {

@@ -19,18 +19,18 @@ import (
 	"stoic/training/kinds"
 )
 
-// The files faults_*_test.go hold the converter against a catalogue of what can be wrong with an object:
+// The files faults_*_test.go test the converter with a catalogue of what can be wrong with an object:
 //
 //	shape    every value of every type at every place; what may be left out, left out
 //	text     names, Unicode, depth, size
 //	number   every numeric field at every border
-//	status   a status that somebody has tampered with
-//	names    names that collide, replica types and fields that nobody knows
-//	alien    Go values that no decoder makes
+//	status   a status that was edited
+//	names    names that collide, unknown replica types and fields
+//	alien    Go values that no decoder returns
 //
-// Every row says what becomes of the object: all codes and paths, not only that there is an answer.
+// Every row has the complete outcome: all codes and paths.
 
-// The limits of what is read and repeated of an object.
+// The limits for reading an object, and for quoting it in messages.
 const (
 	reportLimit = convert.MaxProblems
 	depthLimit  = convert.MaxDepth
@@ -38,7 +38,7 @@ const (
 	keyLimit    = convert.MaxKey
 )
 
-// Places in the object that sound makes.
+// Places in the object that sound returns.
 const (
 	inReplicaSpecs = "spec.tfReplicaSpecs"
 	inWorker       = inReplicaSpecs + ".Worker"
@@ -48,14 +48,14 @@ const (
 	inPolicy       = "spec.runPolicy"
 )
 
-// fault is a sound object with one thing changed, and what becomes of it.
+// fault is one change of a valid object, and the outcome.
 type fault struct {
 	name string
 	put  change
 	want string // see outcome
 }
 
-// change maps places to what is put there.
+// change maps places to their new values.
 type change map[string]any
 
 // run is the outcome of an object that is a job without a warning.
@@ -74,7 +74,7 @@ func also(want string, code schema.Code, path string) string {
 	return want + "\n" + string(code) + " " + path
 }
 
-// outcome is the terminal condition, and code and path of everything that was told.
+// outcome returns whether the job runs or is rejected, and the code and path of every problem and warning.
 func outcome(r *Result) string {
 	lines := []string{run}
 	if r.Rejection != nil {
@@ -89,13 +89,13 @@ func outcome(r *Result) string {
 	return strings.Join(lines, "\n")
 }
 
-// hold puts each fault into a sound object of its own.
+// hold applies each fault to a new valid object, and checks its outcome.
 func hold(t *testing.T, faults []fault) {
 	t.Helper()
 	holdIn(t, sound, faults)
 }
 
-// holdIn is hold for sound objects of another form.
+// holdIn is hold for valid objects of another form.
 func holdIn(t *testing.T, sound func(*testing.T) map[string]any, faults []fault) {
 	t.Helper()
 	for _, f := range faults {
@@ -124,7 +124,7 @@ func inTime(t *testing.T, convert func() *Result) *Result {
 	return result
 }
 
-// answer converts a value that cannot be compared or copied, and returns what was found.
+// answer converts a value that cannot be compared or copied, and returns the outcome.
 func answer(t *testing.T, raw map[string]any) *Result {
 	t.Helper()
 	done := make(chan *Result, 1)
@@ -145,7 +145,7 @@ func answer(t *testing.T, raw map[string]any) *Result {
 	}
 }
 
-// apply puts all of a change, places before those in them.
+// apply applies a change, outer places first.
 func apply(t testing.TB, raw map[string]any, c change) {
 	t.Helper()
 	for _, place := range slices.Sorted(maps.Keys(c)) {
@@ -153,7 +153,7 @@ func apply(t testing.TB, raw map[string]any, c change) {
 	}
 }
 
-// put sets what is at a place, in the spelling of messages, and makes what is missing on the way; untyped.Missing{} removes it.
+// put sets the value at a place, written as in messages, and creates missing parents; untyped.Missing{} removes it.
 func put(t testing.TB, raw map[string]any, place string, value any) {
 	t.Helper()
 	set(t, raw, places(t, place), value)
@@ -190,7 +190,7 @@ func set(t testing.TB, in any, keys []any, value any) any {
 	return in
 }
 
-// places takes a path apart.
+// places splits a path.
 func places(t testing.TB, path string) []any {
 	t.Helper()
 	var keys []any
@@ -221,7 +221,7 @@ func places(t testing.TB, path string) []any {
 	return keys
 }
 
-// TestPlaces: what the tables of faults say where something is put is what they mean.
+// TestPlaces checks that put and places find the places that the tables of faults name.
 func TestPlaces(t *testing.T) {
 	got := places(t, `spec.a-b.c[1][0]["x.y/z"].d["\xff"]`)
 	if diff := cmp.Diff([]any{"spec", "a-b", "c", 1, 0, "x.y/z", "d", "\xff"}, got); diff != "" {

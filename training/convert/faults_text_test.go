@@ -12,7 +12,7 @@ import (
 	"stoic/schema"
 )
 
-// strange texts are those that break lines, terminals and encoders.
+// strange are texts that break lines, terminals and encoders.
 func strange() map[string]string {
 	return map[string]string{
 		"invalid UTF-8": "a\xff\xfeb", "a cut rune": "abc\xf0\x9f\x98", "a lone surrogate": "a\xed\xa0\x80b", "an overlong slash": "\xc0\xaf", "NUL": "a\x00b",
@@ -22,7 +22,7 @@ func strange() map[string]string {
 	}
 }
 
-// TestFaultTexts: strange texts reach the pod where anything may stand, and are refused, in clean words, where not.
+// TestFaultTexts: strange texts reach the pod where any text is legal; elsewhere they are rejected with a clean message.
 func TestFaultTexts(t *testing.T) {
 	for name, text := range strange() {
 		free := change{inContainer + ".args": []any{text}, inContainer + ".env": []any{map[string]any{"name": "A", "value": text}}, inTemplate + ".metadata.annotations": map[string]any{"a": text}}
@@ -46,7 +46,7 @@ func TestFaultTexts(t *testing.T) {
 	}
 }
 
-// TestFaultTextsArrive: what is valid comes out of a template as it went in; what is not UTF-8 as JSON says it.
+// TestFaultTextsArrive: valid texts in a template are not changed; invalid UTF-8 is replaced as in encoding/json.
 func TestFaultTextsArrive(t *testing.T) {
 	for name, text := range strange() {
 		raw := sound(t)
@@ -72,7 +72,7 @@ func TestFaultTextsArrive(t *testing.T) {
 	}
 }
 
-// TestFaultCuts: a rune of any length at the border of a cut is not cut in two, in a value, a path or a message.
+// TestFaultCuts: no rune is split where a value, a path or a message is cut.
 func TestFaultCuts(t *testing.T) {
 	for _, letter := range []string{"x", "é", "€", "😀", "\xff", "\"", "\\", "\u202e"} {
 		for before := range 8 {
@@ -106,7 +106,7 @@ func TestFaultCuts(t *testing.T) {
 	}
 }
 
-// TestFaultLabels: labels and annotations of a template at their borders.
+// TestFaultLabels covers labels and annotations of a template at their limits.
 func TestFaultLabels(t *testing.T) {
 	label := func(key, value string) change {
 		return change{inTemplate + ".metadata.labels": map[string]any{key: value}}
@@ -138,7 +138,7 @@ func TestFaultLabels(t *testing.T) {
 	})
 }
 
-// TestFaultDepth: what is copied may be nested 64 levels; of what is not copied nobody asks.
+// TestFaultDepth: copied values may be nested 64 levels; the depth of other values is not checked.
 func TestFaultDepth(t *testing.T) {
 	for name, nest := range map[string]func(any) any{
 		"maps":  func(v any) any { return map[string]any{"a": v} },

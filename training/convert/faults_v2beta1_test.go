@@ -9,7 +9,7 @@ import (
 	"stoic/test/untyped"
 )
 
-// mpiV2Beta1 is an MPIJob of kubeflow.org/v2beta1 with all fields that only this version has.
+// mpiV2Beta1 returns an MPIJob of kubeflow.org/v2beta1 with all fields that only this version has.
 var mpiV2Beta1 = []byte(`
 apiVersion: kubeflow.org/v2beta1
 kind: MPIJob
@@ -35,7 +35,7 @@ spec:
       template: {spec: {hostNetwork: true, dnsConfig: {searches: [a.example]}, containers: [{name: worker, image: mpi}, {name: side, image: mpi}]}}
 `)
 
-// TestFaultMPIV2Beta1: what may be wrong with an MPIJob of kubeflow.org/v2beta1 and with no other kind.
+// TestFaultMPIV2Beta1 covers the faults that only an MPIJob of kubeflow.org/v2beta1 can have.
 func TestFaultMPIV2Beta1(t *testing.T) {
 	const specs = "spec.mpiReplicaSpecs"
 	const launcher, worker = specs + ".Launcher", specs + ".Worker"

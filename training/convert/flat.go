@@ -9,23 +9,23 @@ import (
 	"stoic/training"
 )
 
-// flatFields of the run policy were fields of the spec in the first v1 of some kinds.
+// flatFields returns the fields of the run policy that were fields of the spec in the first v1 of some kinds.
 func flatFields() []string {
 	return []string{"activeDeadlineSeconds", "backoffLimit", "cleanPodPolicy", "ttlSecondsAfterFinished"}
 }
 
-// saysPolicy: a value stands there, and not one that stands for none.
+// saysPolicy reports whether a value is set. An empty cleanPodPolicy counts as unset.
 func saysPolicy(key string, raw any) bool {
 	return raw != nil && (key != "cleanPodPolicy" || raw != "")
 }
 
-// isFlat: the field of the spec is one of the run policy, for which Kind.FlatPolicy has a meaning.
+// isFlat reports whether a set field of the spec belongs to the run policy, by Kind.FlatPolicy.
 func (r *reader) isFlat(key string, raw any) bool {
 	return r.kind.FlatPolicy && slices.Contains(flatFields(), key) && saysPolicy(key, raw)
 }
 
-// flat takes into the policy what stands in the spec and not in spec.runPolicy. It is checked as it would be there; what has no effect
-// is not checked.
+// flat merges flat fields of the spec into the policy where spec.runPolicy does not set them. They are checked like those of
+// spec.runPolicy. Flat fields without effect are not checked.
 func (r *reader) flat(raw map[string]any, policy *training.RunPolicy) {
 	if !slices.ContainsFunc(flatFields(), func(key string) bool { return r.isFlat(key, raw[key]) }) {
 		return // as nearly always, at no cost

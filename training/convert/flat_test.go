@@ -14,8 +14,8 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestFlatIsNested: what stands in the spec has the same effect, and the same mistakes, as in spec.runPolicy; what stands in
-// both places counts there.
+// TestFlatIsNested: a flat field in the spec has the same effect, and the same problems, as in spec.runPolicy. If both are
+// set, spec.runPolicy wins.
 func TestFlatIsNested(t *testing.T) {
 	values := append(mutations(), "All", "Running", "all", int64(3), int64(1<<40))
 	plain := sound(t)
@@ -65,7 +65,7 @@ func TestFlatIsNested(t *testing.T) {
 	})
 }
 
-// TestFlatKinds: those of which flat objects of v1 exist.
+// TestFlatKinds: FlatPolicy is set for the kinds that had flat objects in v1.
 func TestFlatKinds(t *testing.T) {
 	for _, kind := range kinds.Served() {
 		if want := kind.Name == "TFJob" || kind.Name == "PyTorchJob"; kind.FlatPolicy != want {

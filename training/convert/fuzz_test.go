@@ -16,9 +16,9 @@ import (
 	"stoic/test/untyped"
 )
 
-// FuzzObject converts any JSON, with up to two of its nodes replaced and one key respelt: a fuzzer that only changes
-// bytes spends its time on objects that are not JSON. Beyond what check asks of every answer, no message may repeat the
-// value of a variable, and a template, decoded and converted again, must be the same.
+// FuzzObject converts any JSON, with up to two of its nodes replaced and one key renamed: a fuzzer that only changes
+// bytes spends its time on invalid JSON. In addition to the checks of check, no message may contain the value of a
+// variable, and a template that is decoded and converted again must be the same.
 func FuzzObject(f *testing.F) {
 	for _, text := range seeds(f) {
 		f.Add(text, uint16(0), uint8(0), uint16(0), uint8(0), uint16(0), "")
@@ -51,7 +51,7 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// seeds are all manifests that there are: right ones and wrong ones.
+// seeds adds all manifests of the project, valid and invalid ones.
 func seeds(f *testing.F) [][]byte {
 	texts := [][]byte{large, elastic, mpiV2Beta1}
 	files, _ := filepath.Glob("testdata/*.txtar")
@@ -88,7 +88,7 @@ func seeds(f *testing.F) [][]byte {
 	return texts
 }
 
-// respell gives another name to the field of number *at, counted in order, if there is one.
+// respell renames the field with the number *at, counted in order, if there is one.
 func respell(v any, at *int, spelling string) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -112,8 +112,7 @@ func respell(v any, at *int, spelling string) {
 	}
 }
 
-// mark puts a secret into every variable: as its value, and into what its value is from where that is a text or a
-// number.
+// mark puts a secret into every variable: as its value, and into each text or number of its valueFrom.
 func mark(v any, variables bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -141,7 +140,7 @@ func mark(v any, variables bool) {
 	}
 }
 
-// checkAgain converts what a job's templates have become: they are sound, and stay as they are.
+// checkAgain converts the templates of a job again: they are valid and do not change.
 func checkAgain(t *testing.T, raw map[string]any, got *Result) {
 	t.Helper()
 	if got.Job == nil {

@@ -25,7 +25,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// kindFor is the kind that an object names, or TFJob.
+// kindFor returns the kind that an object names, or TFJob.
 func kindFor(raw map[string]any) *training.Kind {
 	for _, kind := range kinds.Served() {
 		if raw["kind"] == kind.Name && raw["apiVersion"] == kind.APIVersion() {
@@ -40,7 +40,7 @@ func kindFor(raw map[string]any) *training.Kind {
 	return kinds.TFJob()
 }
 
-// describe writes a result for readers to review.
+// describe returns a result as text for review.
 func describe(r *Result) string {
 	var b strings.Builder
 	if r.Rejection != nil {

@@ -5,7 +5,7 @@ import (
 	"stoic/training"
 )
 
-// head reads what can be read of any object.
+// head returns what can be read from any object.
 func (r *reader) head(raw map[string]any) *training.Head {
 	head := &training.Head{Kind: r.kind}
 	head.Meta = convert.Meta(raw)
@@ -16,7 +16,7 @@ func (r *reader) head(raw map[string]any) *training.Head {
 	return head
 }
 
-// managerOf is the other controller that the API allows to run an object, if the object names it.
+// managerOf returns the only other controller that the API allows, if the object names it; else "".
 func managerOf(raw map[string]any) string {
 	spec, _ := raw["spec"].(map[string]any)
 	policy, _ := spec["runPolicy"].(map[string]any)

@@ -83,7 +83,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// A full ledger is read back whole; a larger one is cut, the same way each time; a huge one is not looked at.
+// A full ledger is read back completely; a larger one is cut deterministically; a huge one is ignored.
 func TestLedgerIsBounded(t *testing.T) {
 	many := training.Ledger{Job: "u", Restarts: training.MaxCount, Failed: map[string]training.Failure{}}
 	var odd training.Indices
@@ -113,7 +113,7 @@ func TestLedgerIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever stands there, the answer is within bounds, the same each time, and what is written is what is read.
+// Whatever the annotation, the result is within bounds and deterministic, and a written ledger is read back unchanged.
 func checkLedger(t interface {
 	Helper()
 	Fatalf(string, ...any)

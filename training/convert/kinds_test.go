@@ -17,7 +17,7 @@ import (
 	"stoic/training/kinds/v2beta1"
 )
 
-// exampleOf is the example that shows most of a kind: the largest manifest of it in examples/.
+// exampleOf returns the most complete example of a kind: the largest manifest of it in examples/.
 func exampleOf(t testing.TB, kind *training.Kind) map[string]any {
 	t.Helper()
 	files, err := filepath.Glob("../../examples/*.yaml")
@@ -40,7 +40,7 @@ func exampleOf(t testing.TB, kind *training.Kind) map[string]any {
 	return untyped.Parse(t, largest).Object
 }
 
-// asKind is a TFJob that has workers alone, and no field of its own kind, as a job of another kind.
+// asKind returns a TFJob with only workers and no field of its own kind as a job of another kind.
 func asKind(raw map[string]any, kind *training.Kind) (other map[string]any, ok bool) {
 	spec, _ := raw["spec"].(map[string]any)
 	rtypes, _ := spec[kinds.TFJob().ReplicaSpecsField].(map[string]any)
@@ -71,7 +71,7 @@ func asKind(raw map[string]any, kind *training.Kind) (other map[string]any, ok b
 	return other, true
 }
 
-// numberWorkers gives a number of workers where their author gives none and the kind requires one. It reports whether it can.
+// numberWorkers sets the number of workers if it is not set and the kind requires one. It reports whether it can.
 func numberWorkers(rtypes map[string]any, kind *training.Kind) bool {
 	worker, ok := rtypes["Worker"].(map[string]any)
 	known := kind.ReplicaType("Worker")
@@ -85,7 +85,7 @@ func numberWorkers(rtypes map[string]any, kind *training.Kind) bool {
 	return true
 }
 
-// names says whether a word stands anywhere in a value.
+// names reports whether a word occurs anywhere in a value.
 func names(v any, word string) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -101,7 +101,7 @@ func names(v any, word string) bool {
 	return is && text == word
 }
 
-// inWordsOf a kind: its container and its port.
+// inWordsOf replaces the names of the container and the port by those of a kind.
 func inWordsOf(v any, kind *training.Kind) any {
 	tf := kinds.TFJob()
 	return untyped.Replace(v, func(leaf any) any {
@@ -119,11 +119,11 @@ func inWordsOf(v any, kind *training.Kind) any {
 	})
 }
 
-// trainerOf is a name that the container of a kind may have which trains.
+// trainerOf returns a legal name of the training container of a kind.
 func trainerOf(kind *training.Kind) string { return cmp.Or(kind.Container, "trainer") }
 
-// holdKinds puts the fault of a TFJob into a job of every other kind: what becomes of it is the same, but for sizes and sums
-// of replicas, which are the kind's own.
+// holdKinds applies a fault of a TFJob to a job of every other kind. The outcome is the same, except for sizes and sums of
+// replicas, which depend on the kind.
 func holdKinds(t *testing.T, raw map[string]any, want string) (kindsHeld int) {
 	t.Helper()
 	for _, kind := range kinds.Served() {
@@ -142,7 +142,7 @@ func holdKinds(t *testing.T, raw map[string]any, want string) (kindsHeld int) {
 	return kindsHeld
 }
 
-// withoutSizes is an outcome in order, without what depends on the environment of the kind.
+// withoutSizes returns an outcome in order, without parts that depend on the environment of the kind.
 func withoutSizes(outcome string) []string {
 	lines := strings.Split(outcome, "\n")
 	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, string(schema.TooLarge)+" ") })
@@ -165,7 +165,7 @@ func TestFaultsOfEveryKind(t *testing.T) {
 	}
 }
 
-// worstOfKinds are large jobs of every kind: what the environment repeats in each container, and what it says of each replica.
+// worstOfKinds returns large jobs of every kind, whose environment is repeated in each container or grows with each replica.
 func worstOfKinds(t testing.TB) map[string]map[string]any {
 	objects := map[string]map[string]any{}
 	for _, kind := range kinds.Served() {
@@ -184,7 +184,7 @@ func worstOfKinds(t testing.TB) map[string]map[string]any {
 	return objects
 }
 
-// samples are sound objects of every kind, to be changed.
+// samples returns valid objects of every kind, to be changed.
 func samples(t testing.TB) []map[string]any {
 	all := []map[string]any{untyped.Parse(t, large).Object, untyped.Parse(t, elastic).Object, untyped.Parse(t, mpiV2Beta1).Object}
 	for _, kind := range kinds.Served() {

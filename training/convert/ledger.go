@@ -13,12 +13,12 @@ import (
 	"stoic/training"
 )
 
-// ledgerLimit is far above what a full ledger takes, in bytes.
+// ledgerLimit bounds the annotation, in bytes, far above the size of a full ledger.
 const ledgerLimit = 32 << 10
 
-// ledgerOf reads the ledger of the object with that UID leniently: what is malformed counts as absent, a number out of
-// bounds as the nearest one within. It is never a reason to reject the object, and a ledger that came with a copied
-// manifest is none.
+// ledgerOf reads the ledger of the object with that UID leniently: malformed parts count as absent, and numbers are clamped
+// to their bounds. The ledger is never a reason to reject the object. One with another UID, from a copied manifest, is
+// ignored.
 func ledgerOf(kind *training.Kind, owner types.UID, annotations any) training.Ledger {
 	all, _ := annotations.(map[string]any)
 	text, _ := all[training.AnnotationLedger].(string)
@@ -33,7 +33,7 @@ func ledgerOf(kind *training.Kind, owner types.UID, annotations any) training.Le
 		Terminal  json.RawMessage `json:"verdict"`
 		At        json.RawMessage
 	}
-	// Where a value has another type, all others are read nevertheless.
+	// If one value has the wrong type, Unmarshal still reads all others.
 	if err := json.Unmarshal([]byte(text), &read); isSyntax(err) || read.Job != owner || owner == "" {
 		return training.Ledger{}
 	}
@@ -58,7 +58,7 @@ func ledgerOf(kind *training.Kind, owner types.UID, annotations any) training.Le
 	return ledger
 }
 
-// successesOf holds what is known by the replica types of the kind, of no more replicas than a job may have.
+// successesOf returns the recorded successes of the kind's replica types, for at most MaxReplicas replicas.
 func successesOf(kind *training.Kind, read map[string]json.RawMessage) (found map[string]training.Indices) {
 	left := training.MaxReplicas
 	for i := range kind.ReplicaTypes {
@@ -75,7 +75,7 @@ func successesOf(kind *training.Kind, read map[string]json.RawMessage) (found ma
 	return found
 }
 
-// stringOf is a string, or "" if it is none.
+// stringOf returns the string, or "" if it is none.
 func stringOf(raw json.RawMessage) (text string) {
 	_ = json.Unmarshal(raw, &text)
 	return text
@@ -86,7 +86,7 @@ func isSyntax(err error) bool {
 	return errors.As(err, &syntax)
 }
 
-// countOf is the count nearest to a number, however large; 0 if it is none.
+// countOf returns the number clamped to the bounds of a count; 0 if it is no number.
 func countOf(raw json.RawMessage) int64 {
 	f, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil && !math.IsInf(f, 0) { // an infinity is what is out of range

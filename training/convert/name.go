@@ -12,11 +12,11 @@ import (
 // nameLimit is the length of a DNS-1035 label, which the name of a service is.
 const nameLimit = 63
 
-// wantShortNames is what a name must do that leaves no room for the names of replicas.
+// wantShortNames is the Want of a problem with a name that makes the names of replicas too long.
 const wantShortNames = "give replicas names of at most 63 characters"
 
-// name checks that every replica's name will be legal. They differ in replica type and index only, so the longest one
-// speaks for all.
+// name checks that every replica's name will be legal. It checks only the longest one, because they differ only in
+// replica type and index.
 func (r *reader) name(name string, rtypes []draft) {
 	if name == "" {
 		return // reported already
@@ -45,8 +45,8 @@ func (r *reader) name(name string, rtypes []draft) {
 	}
 }
 
-// scaledName warns of a name that fits the replicas there are, and not all that the job may be scaled to: it would be rejected then, while
-// it runs. No name is changed any more by that time.
+// scaledName warns of a name that is short enough for the current replicas, but not for all that the job may be scaled to: a
+// running job would be rejected after scaling, when its name cannot change any more.
 func (r *reader) scaledName(name string, rtypes []draft, bound *training.Bound) {
 	i := slices.IndexFunc(rtypes, func(d draft) bool { return bound != nil && d.Name == bound.ReplicaType })
 	if i < 0 {

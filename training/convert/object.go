@@ -12,26 +12,27 @@ import (
 	"stoic/training"
 )
 
-// Result is what an object turned out to be: exactly one of Job and Rejection is set. Head is that of
-// whichever it is. It is what the informer's store holds.
+// Result is the result of a conversion: exactly one of Job and Rejection is set. Head is set in both
+// cases. The informer's cache holds Results.
 type Result struct {
 	*training.Head
 	Job       *training.Job
 	Rejection *training.Rejection
-	// Panic is set if the converter itself failed on the object; the rejection says so to its author.
+	// Panic is set if the converter itself panicked on the object; the rejection reports it to the user.
 	Panic *convert.Panic
 }
 
-// Object says what u is. It is total: it returns for every input, never panics, never logs, gives the same
-// answer each time, does not change u and keeps nothing of it.
+// Object converts u. It is total: it returns for every input, never panics, never logs, is
+// deterministic, does not change u and keeps no reference to it.
 //
 //	head      metadata and status, leniently           head.go, status.go, ledger.go
 //	identity  is it of this kind, has it a name        convert.Reader.Spec
 //	walk      does every value fit its type, and rules convert.Reader.Walk, shape.go
-//	check     does it make sense                       policy.go, flat.go, replica types.go, pod.go, name.go, convert.Reader.PodTemplate, Kind.Check
-//	lower     defaults, template, the kind's own part  replica types.go, template.go, Kind.Lower
+//	check     does it make sense                       policy.go, flat.go, replicaspecs.go, pod.go, name.go,
+//	                                                   convert.Reader.PodTemplate, Kind.Check
+//	lower     defaults, template, the kind's own part  replicaspecs.go, template.go, Kind.Lower
 //
-// Each step tells all it finds and continues with what is sound, so that one look names everything.
+// Each step reports all problems and continues with the valid parts, so that one rejection lists everything.
 func Object(kind *training.Kind, u *unstructured.Unstructured) (result *Result) {
 	var raw map[string]any
 	if u != nil {
@@ -49,7 +50,7 @@ func Object(kind *training.Kind, u *unstructured.Unstructured) (result *Result) 
 type reader struct {
 	*convert.Reader
 	kind *training.Kind
-	// podRestartPolicy is what the head says of it.
+	// podRestartPolicy becomes Head.PodRestartPolicy.
 	podRestartPolicy string
 }
 
@@ -68,7 +69,7 @@ func (r *reader) read(raw map[string]any) *Result {
 	return &Result{Head: head, Job: job}
 }
 
-// job brings the object to normal form; nil if it is too far from one. It is a job only if nothing was reported.
+// job converts the object to normal form, or returns nil if that is impossible. The result is only valid if no problem was reported.
 func (r *reader) job(head *training.Head, raw map[string]any) *training.Job {
 	whole := objectOf(r.kind)
 	spec, ok := r.Spec(r.kind.Resource(), whole, raw)
@@ -130,7 +131,7 @@ func (r *reader) spec(s *convert.Shape, raw map[string]any, head *training.Head,
 	if r.Count() == 0 {
 		job.Verbatim = verbatim(e, raw, r.kind.Verbatim)
 	}
-	// The kind tells of the job as a whole, so it is asked only if that is what its author wrote.
+	// Lower reports problems of the job as a whole, so it only runs if the parts are what the user wrote.
 	r.Take(r.kind.Lower(job, options), nil)
 	if job.Policy.CleanPods == "" {
 		job.Policy.CleanPods = training.CleanNone
@@ -138,7 +139,7 @@ func (r *reader) spec(s *convert.Shape, raw map[string]any, head *training.Head,
 	return job
 }
 
-// verbatim is what stands at a path, as its author wrote it; nil if there is no path, or nothing there.
+// verbatim returns the value at a path as the user wrote it; nil if there is no path or no value.
 func verbatim(e *convert.Encoder, raw map[string]any, path []string) []byte {
 	var value any
 	for _, key := range path {
@@ -151,8 +152,8 @@ func verbatim(e *convert.Encoder, raw map[string]any, path []string) []byte {
 	return bytes.Clone(e.Encode(value))
 }
 
-// broken is the answer if the converter itself fails: a defect of ours, told to the object's author because
-// no one else is looking.
+// broken returns the result if the converter itself panics. The rejection reports this defect of the operator in the
+// status of the object, where a user sees it first.
 func broken(kind *training.Kind, raw map[string]any, cause any) *Result {
 	head := &training.Head{Kind: kind}
 	func() {

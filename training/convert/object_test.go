@@ -18,7 +18,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// sound returns a small sound object that a test may change.
+// sound returns a small valid object that a test may change.
 func sound(t *testing.T) map[string]any {
 	t.Helper()
 	return untyped.Parse(t, []byte(`
@@ -90,7 +90,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestOwnFailure: a defect of the converter, or of a kind, is a rejection that says so.
+// TestOwnFailure: a panic in the converter or in a kind results in a rejection that says so.
 func TestOwnFailure(t *testing.T) {
 	kind := *kinds.TFJob()
 	kind.Lower = func(*training.Job, any) []schema.Problem { panic("boom\n\"boom\"") }
@@ -109,7 +109,7 @@ func TestOwnFailure(t *testing.T) {
 	}
 }
 
-// TestManyProblems: the first hundred are told, always the same, and the number of all.
+// TestManyProblems: the first hundred problems, always the same ones, and the total number are reported.
 func TestManyProblems(t *testing.T) {
 	raw := sound(t)
 	env, labels, unknown := []any{}, map[string]any{}, map[string]any{}
@@ -204,7 +204,7 @@ func TestHugeTexts(t *testing.T) {
 	}
 }
 
-// TestAtOnce: conversions run side by side, from the first one on.
+// TestAtOnce: conversions run concurrently, including the first one of a kind.
 func TestAtOnce(t *testing.T) {
 	kind := *kinds.TFJob() // not in the cache of shapes yet
 	raw := untyped.Parse(t, large).Object
@@ -221,7 +221,7 @@ func TestAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// What another controller runs is not ours to reject, so the planner must know of it whatever else is wrong.
+// The operator must not reject an object of another controller, so ManagedBy is read whatever else is wrong.
 func TestManagerIsReadOfRejections(t *testing.T) {
 	for _, c := range []struct {
 		policy any
@@ -242,7 +242,7 @@ func TestManagerIsReadOfRejections(t *testing.T) {
 	}
 }
 
-// Where any name will do, the first container trains. The exit code is that of the one with the kind's name, if there is one.
+// If any name is allowed, the first container trains. The exit code is that of the container with the kind's name, if any.
 func TestFirstContainer(t *testing.T) {
 	kind := *kinds.TFJob()
 	kind.FirstContainer, kind.Port = true, training.Port{}

@@ -10,14 +10,14 @@ import (
 	"stoic/training"
 )
 
-// pod is what the template's normal form needs to know of the author's template.
+// pod is what draft.template needs of the user's template.
 type pod struct {
 	raw         map[string]any // the template
-	training    int            // where the training container stands, or -1
-	defaultPort bool           // that it is to get a port of the kind's name
+	training    int            // index of the training container, or -1
+	defaultPort bool           // whether the kind's port is added
 }
 
-// template checks a pod template: as the API server does, and what a job asks of it besides.
+// template checks a pod template: the rules of the API server, and those of a job.
 func (r *reader) template(raw map[string]any, rtype *training.ReplicaType) pod {
 	pod := pod{raw: raw, training: -1}
 	r.PodTemplateWith(raw, rtype.Volumes)
@@ -45,7 +45,7 @@ func (r *reader) template(raw map[string]any, rtype *training.ReplicaType) pod {
 	return pod
 }
 
-// ownRestart warns of a restart policy in the template. Another one takes its place, whatever it is.
+// ownRestart warns of a restart policy in the template that differs from the replica's, which always replaces it.
 func (r *reader) ownRestart(spec map[string]any, rtype *training.ReplicaType) {
 	raw := spec["restartPolicy"]
 	if raw == nil || raw == "" || raw == rtype.Restart.Pod() {
@@ -69,8 +69,9 @@ func nameOf(container any) string {
 	return name
 }
 
-// trainer finds the first container of the kind's name, or tells how it may have been meant. It says nothing
-// if a name is missing or malformed: that one may be it. Where any name will do, it is the first one otherwise.
+// trainer returns the index of the first container with the kind's name. Otherwise it is the first container if any name
+// is allowed; else trainer reports a problem and returns -1. It reports nothing if a name is missing or malformed, because
+// that container may be meant.
 func (r *reader) trainer(list []any) int {
 	names := make([]string, len(list))
 	readable := true
@@ -99,7 +100,7 @@ func (r *reader) trainer(list []any) int {
 	return -1
 }
 
-// rename names the container that was probably meant to train: the only one, or the only near miss.
+// rename returns a hint to the container that was probably meant to train: the only one, or the only one with a similar name.
 func (r *reader) rename(names []string) string {
 	if len(names) == 1 {
 		return "rename containers[0]"
@@ -117,7 +118,7 @@ func (r *reader) rename(names []string) string {
 	return fmt.Sprintf("rename containers[%d]", at)
 }
 
-// quotedNames: container "a", or containers "a", "b" and 3 more.
+// quotedNames returns: container "a", or containers "a", "b" and 3 more.
 func quotedNames(names []string) string {
 	const most = 4
 	if len(names) == 1 {
@@ -134,7 +135,7 @@ func quotedNames(names []string) string {
 	return text
 }
 
-// namedPorts are those of a container, the first of each name. That they are in range is known by now, or told.
+// namedPorts returns the named ports of a container, the first of each name. Numbers out of range were reported before.
 func namedPorts(raw any) (ports []training.Port) {
 	container, _ := raw.(map[string]any)
 	list, _ := container["ports"].([]any)
@@ -152,7 +153,7 @@ func namedPorts(raw any) (ports []training.Port) {
 	return ports
 }
 
-// withDefault adds the kind's port if there is none of its name; added says so.
+// withDefault adds the kind's port if there is no port with its name, and reports whether it did.
 func (r *reader) withDefault(ports []training.Port) (_ []training.Port, number int32, added bool) {
 	if r.kind.Port.Name == "" {
 		return ports, 0, false
@@ -165,8 +166,8 @@ func (r *reader) withDefault(ports []training.Port) (_ []training.Port, number i
 	return append(ports, r.kind.Port), r.kind.Port.Number, true
 }
 
-// onHost says whether the pod holds that TCP port of its host already. A second claim, even by a container to what it
-// has, keeps the pod from being created.
+// onHost reports whether the pod already uses that TCP port of its host. The API server rejects a pod that lists a host
+// port twice, even in the same container.
 func onHost(spec map[string]any, number int32) bool {
 	if spec["hostNetwork"] != true {
 		return false

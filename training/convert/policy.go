@@ -9,7 +9,7 @@ import (
 	"stoic/training"
 )
 
-// policy brings the run policy to normal form, and checks what its types do not say.
+// policy converts the run policy to normal form, and checks what its types do not restrict.
 func (r *reader) policy(raw any) training.RunPolicy {
 	var spec training.RunPolicySpec
 	r.Walk(shapes.Of(reflect.TypeFor[training.RunPolicySpec]()), raw, reflect.ValueOf(&spec).Elem())
@@ -34,7 +34,7 @@ func (r *reader) policy(raw any) training.RunPolicy {
 	return policy
 }
 
-// policyOf is a policy without what its scheduling says.
+// policyOf returns the normal form of a policy, without Scheduling.
 func policyOf(spec training.RunPolicySpec) training.RunPolicy {
 	policy := training.RunPolicy{
 		TTL:      limit(spec.TTLSecondsAfterFinished),
@@ -65,7 +65,7 @@ func (r *reader) minAvailable(members training.Limit, rtypes []draft) {
 		"a gang scheduler never places them; leave it out to ask for all")
 }
 
-// minResources as the author wrote them; that they are quantities is known by now, or told.
+// minResources returns the quantities as the user wrote them. Invalid quantities were reported before.
 func (r *reader) minResources(fields map[string]any) map[string]string {
 	raw, _ := fields["minResources"].(map[string]any)
 	if len(raw) == 0 {
@@ -83,7 +83,7 @@ func (r *reader) minResources(fields map[string]any) map[string]string {
 	return resources
 }
 
-// limit is an optional number, in range by now.
+// limit returns an optional number, whose range was checked before.
 func limit[N int32 | int64](value *N) training.Limit {
 	if value == nil {
 		return training.Limit{}

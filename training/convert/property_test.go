@@ -22,13 +22,13 @@ import (
 	"stoic/training/kinds"
 )
 
-// check converts raw and fails unless everything holds that Object promises of every answer.
+// check converts raw and fails if the result breaks a promise of Object.
 func check(t rapid.TB, raw map[string]any) *Result {
 	t.Helper()
 	return checkAs(t, kindFor(raw), raw)
 }
 
-// checkAs is check of an object that a watch of a kind has delivered, whatever it says of itself.
+// checkAs is check for an object from a watch of a kind, whatever kind it names.
 func checkAs(t rapid.TB, kind *training.Kind, raw map[string]any) *Result {
 	t.Helper()
 	same, _ := untyped.Clone(raw).(map[string]any)
@@ -68,8 +68,8 @@ func checkAs(t rapid.TB, kind *training.Kind, raw map[string]any) *Result {
 	return got
 }
 
-// checkJob holds a job against the promises of package schema, and its template against the decoder of the API
-// server: what is accepted here can be posted.
+// checkJob checks a job against the promises of package training, and its template with the decoder of the API
+// server, which accepts every template that the converter accepts.
 func checkJob(t rapid.TB, job *training.Job) {
 	t.Helper()
 	if n := job.Replicas(); n < 1 || n > training.MaxReplicas {
@@ -111,7 +111,7 @@ func checkJob(t rapid.TB, job *training.Job) {
 	}
 }
 
-// mutations are what is put in the place of any node of a sound object.
+// mutations returns the values that replace any node of a valid object.
 func mutations() []any {
 	return []any{
 		untyped.Missing{}, nil, "", "x", "  ", int64(0), int64(-1), int64(1 << 31), int64(1 << 32), int64(math.MaxInt64), int64(math.MinInt64),
@@ -122,7 +122,7 @@ func mutations() []any {
 	}
 }
 
-// TestEveryNodeEveryMutation replaces every node of a sound object by every mutation.
+// TestEveryNodeEveryMutation replaces every node of a valid object by every mutation.
 func TestEveryNodeEveryMutation(t *testing.T) {
 	base := untyped.Parse(t, large).Object
 	rtypes := at(t, base, "spec", "tfReplicaSpecs").(map[string]any)
@@ -135,7 +135,7 @@ func TestEveryNodeEveryMutation(t *testing.T) {
 	}
 }
 
-// elastic is a PyTorchJob with all that only a PyTorchJob has.
+// elastic returns a PyTorchJob with all fields that only a PyTorchJob has.
 var elastic = []byte(`
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
@@ -190,8 +190,8 @@ func everyMutation(t *testing.T, base map[string]any, least int) {
 	}
 }
 
-// compareWithDecoder holds the walk against the decoder that the API server uses for its own types. What we take it
-// takes; what it takes we take, or else we are stricter on purpose: no null in a list or as a value of a map.
+// compareWithDecoder compares the walk with the decoder that the API server uses for its own types. Both accept the same
+// objects, except that the walk deliberately rejects a null in a list or as a value of a map.
 func compareWithDecoder(t *testing.T, kind *training.Kind, raw map[string]any, got *Result) (compared bool) {
 	t.Helper()
 	raw, _ = untyped.Clone(raw).(map[string]any)
@@ -216,7 +216,7 @@ func compareWithDecoder(t *testing.T, kind *training.Kind, raw map[string]any, g
 	return true
 }
 
-// forget takes away what means nothing in a template and is taken whatever it is: its restart policy.
+// forget removes the restart policy of a template, which is ignored and may have any value.
 func forget(kind *training.Kind, raw map[string]any) {
 	spec, _ := raw["spec"].(map[string]any)
 	rtypes, _ := spec[kind.ReplicaSpecsField].(map[string]any)
@@ -254,7 +254,7 @@ func anyJSON() *rapid.Generator[any] {
 	})
 }
 
-// TestMutations: whatever stands in up to three places of a sound object, the promises hold.
+// TestMutations: the promises hold for a valid object with any values in up to three places.
 func TestMutations(t *testing.T) {
 	bases := samples(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -268,7 +268,7 @@ func TestMutations(t *testing.T) {
 	})
 }
 
-// TestOrderDoesNotMatter: the same replica types, written in any order and case, are the same job.
+// TestOrderDoesNotMatter: the same replica types in any order and case are the same job.
 func TestOrderDoesNotMatter(t *testing.T) {
 	base := untyped.Parse(t, large).Object
 	want := describe(Object(kinds.TFJob(), &unstructured.Unstructured{Object: base}))

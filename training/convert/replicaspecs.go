@@ -12,15 +12,15 @@ import (
 	"stoic/training"
 )
 
-// draft is a replica type on its way to normal form.
+// draft is a replica type that is not yet in normal form.
 type draft struct {
 	training.ReplicaType
 	pod   pod
 	sound bool // the number of replicas is what the author wrote
 }
 
-// replicaSpecs checks the field of a spec that maps replica type names to replica specs. Sound says that the result holds what its
-// author named, in the order of the kind: who and how many, whatever is wrong with the templates.
+// replicaSpecs checks the field of a spec that maps replica type names to replica specs. The result is in the order of the
+// kind. sound reports whether it has the replica types and numbers that the user wrote, whatever is wrong with the templates.
 func (r *reader) replicaSpecs(spec map[string]any) (rtypes []draft, sound bool) {
 	raw := spec[r.kind.ReplicaSpecsField]
 	fields, ok := raw.(map[string]any)
@@ -53,8 +53,8 @@ func (r *reader) wantReplicaSpecs() string {
 	return "be an object with keys such as " + strconv.Quote(r.kind.ReplicaTypes[len(r.kind.ReplicaTypes)-1].Name)
 }
 
-// choose finds the author's key for each replica type of the kind. A key that differs in case is that replica type too, so that all
-// that is wrong with it is found, also where the kind does not accept it.
+// choose returns the key in the spec for each replica type of the kind. A key that differs in case counts as the replica type,
+// even if the kind does not accept it, so that all its other problems are found, too.
 func (r *reader) choose(fields map[string]any) (chosen []string, sound bool) {
 	sound = true
 	chosen = make([]string, len(r.kind.ReplicaTypes))
@@ -84,7 +84,7 @@ func (r *reader) choose(fields map[string]any) (chosen []string, sound bool) {
 	return chosen, r.required(fields, chosen) && sound
 }
 
-// required: the kind's jobs do not run without some of its replica types.
+// required reports a problem for each missing replica type that the kind requires, and returns whether all exist.
 func (r *reader) required(fields map[string]any, chosen []string) bool {
 	all := true
 	for i, rtype := range r.kind.ReplicaTypes {
@@ -160,7 +160,7 @@ func (r *reader) replicaSpec(kind training.KnownReplicaType, raw any) draft {
 	return rtype
 }
 
-// restartPolicy: some kinds do not know all.
+// restartPolicy reports a restart policy that the kind does not support.
 func (r *reader) restartPolicy(policy training.RestartPolicy) {
 	legal := r.kind.RestartPolicies
 	if legal == nil || slices.Contains(legal, policy) || !slices.Contains(training.RestartPolicies(), string(policy)) { // reported by the walk
@@ -173,7 +173,7 @@ func (r *reader) restartPolicy(policy training.RestartPolicy) {
 	r.ProblemIn("restartPolicy", schema.InvalidValue, schema.Quote(string(policy)), convert.OneOf(names), "")
 }
 
-// found is what stands there, or nothing.
+// found returns convert.Found of a value, or "" for nil.
 func found(value any) string {
 	if value == nil {
 		return ""
@@ -181,7 +181,7 @@ func found(value any) string {
 	return convert.Found(value)
 }
 
-// total checks the number of replicas of all replica types together, each of which is in range and sound.
+// total checks the number of replicas of all replica types together. Each number was checked before.
 func (r *reader) total(rtypes []draft) bool {
 	sum := 0
 	for i := range rtypes {

@@ -13,13 +13,13 @@ import (
 	"stoic/training"
 )
 
-// shapes are those of the types of which jobs are made.
+// shapes are the shapes of the types in jobs.
 var shapes = convert.NewShapes(ofJobs()...)
 
 // objects caches the shape of the objects of each kind. Only kinds that are compiled in get here, so it does not grow.
 var objects sync.Map
 
-// ofJobs are the rules of the types that all kinds share.
+// ofJobs returns the rules of the types that all kinds share.
 func ofJobs() []convert.Rule {
 	return []convert.Rule{
 		convert.Span[training.RunPolicySpec](0, math.MaxInt32, "ttlSecondsAfterFinished", "backoffLimit"),
@@ -34,14 +34,14 @@ func ofJobs() []convert.Rule {
 	}
 }
 
-// specOfTemplate that stands beside an absent template is in the problem that says so.
+// specOfTemplate suppresses the problem of a spec beside a missing template: the problem of the template mentions it.
 func specOfTemplate(rtype map[string]any, key string) convert.Advice {
 	_, ok := rtype["spec"].(map[string]any)
 	return convert.Advice{Silent: key == "spec" && ok && rtype["template"] == nil}
 }
 
-// limitToTemplate makes the shape of a pod template say what becomes of one: it is kept as the author wrote
-// it and never decoded, and of its metadata only three fields reach the pod. Its restart policy does not.
+// limitToTemplate changes the shape of a pod template to what is used of it: it is kept as the user wrote
+// it and never decoded, and only three fields of its metadata reach the pod. Its restart policy does not.
 func limitToTemplate(template *convert.Shape) {
 	meta := template.Field("metadata").Clone()
 	for _, name := range meta.Names() {
@@ -62,8 +62,8 @@ func limitToTemplate(template *convert.Shape) {
 	template.Keep("spec")
 }
 
-// objectOf is the shape of a whole object of a kind. Its spec holds the run policy, the replica types, and the
-// fields that only this kind has; the latter lead into what Kind.Options returns.
+// objectOf returns the shape of a whole object of a kind. Its spec holds the run policy, the replica types, and the
+// fields that only this kind has; the latter are decoded into the result of Kind.Options.
 func objectOf(kind *training.Kind) *convert.Shape {
 	if known, ok := objects.Load(kind); ok {
 		return known.(*convert.Shape)
@@ -87,7 +87,7 @@ func objectOf(kind *training.Kind) *convert.Shape {
 	return built.(*convert.Shape)
 }
 
-// rolesOfAnotherKind: pytorchReplicaSpecs in a TFJob, or plain replicaSpecs.
+// replicaTypesOfAnotherKind reports whether a field has replica types of another kind: pytorchReplicaSpecs in a TFJob, or replicaSpecs.
 func replicaTypesOfAnotherKind(key string) bool {
 	return len(key) <= convert.MaxKey && strings.HasSuffix(strings.ToLower(key), "replicaspecs")
 }

@@ -9,7 +9,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestSpecIsComplete: the shape of a kind's spec, put together from parts, knows the fields of the wire form
+// TestSpecIsComplete: the shape of a kind's spec, which consists of parts, has all fields of the wire form
 // from which the CRD is generated.
 func TestSpecIsComplete(t *testing.T) {
 	want := shapes.Of(reflect.TypeFor[kinds.TFJobSpec]()).Names()

@@ -18,8 +18,8 @@ const (
 	selectorLimit  = 1024
 )
 
-// statusReader reads a status leniently: what is malformed, unknown or too much is left out, and unclean is
-// set. It is never a reason to reject the object: a status is a claim by who wrote last.
+// statusReader reads a status leniently: it leaves out malformed, unknown and excessive parts and sets
+// unclean. A status is never a reason to reject the object, because any client may have written it.
 type statusReader struct{ unclean bool }
 
 func statusOf(kind *training.Kind, raw any) training.Status {
@@ -55,8 +55,8 @@ func (r *statusReader) object(raw any) map[string]any {
 	return fields
 }
 
-// conditions keeps those of known types, in order. Of several of one type the last counts, as it was written
-// last, and stands where it stood. Of too many the last ones are kept.
+// conditions returns the conditions of known types, in order. If there are several of one type, the last one counts
+// and keeps its position. If there are too many, the last ones are kept.
 func (r *statusReader) conditions(raw any) []training.Condition {
 	items, ok := raw.([]any)
 	r.unclean = r.unclean || !ok && raw != nil
@@ -83,7 +83,7 @@ func (r *statusReader) conditions(raw any) []training.Condition {
 	return conditions
 }
 
-// condition reads one; ok is false if it has no known type or status, and so says nothing.
+// condition reads one condition; ok is false if its type or status is unknown.
 func (r *statusReader) condition(raw any) (c training.Condition, ok bool) {
 	fields := r.object(raw)
 	for key, value := range fields {
@@ -116,7 +116,7 @@ func (r *statusReader) condition(raw any) (c training.Condition, ok bool) {
 	return c, false
 }
 
-// replicas keeps the counts of the kind's replica types, under the names that the operator writes.
+// replicas returns the counts of the kind's replica types, under the names that the operator writes.
 func (r *statusReader) replicas(kind *training.Kind, raw any) map[string]training.ReplicaStatus {
 	fields := r.object(raw)
 	var statuses map[string]training.ReplicaStatus
@@ -180,7 +180,7 @@ func (r *statusReader) moment(raw any) *metav1.Time {
 	return &t
 }
 
-// time reads a time between 1970 and 9999, to the second: what the operator can write back as it is.
+// time reads a time between 1970 and 9999, truncated to the second, so that it can be written back unchanged.
 func (r *statusReader) time(raw any) metav1.Time {
 	if raw == nil {
 		return metav1.Time{}

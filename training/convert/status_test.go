@@ -32,7 +32,7 @@ func reread(t rapid.TB, status any) training.Status {
 	return Object(kinds.TFJob(), &unstructured.Unstructured{Object: raw}).Status
 }
 
-// TestStatusRoundTrip: a status that the operator may write comes back as it was, and clean.
+// TestStatusRoundTrip: a status that the operator may write is read back unchanged, and is not Unclean.
 func TestStatusRoundTrip(t *testing.T) {
 	moment := rapid.Custom(func(t *rapid.T) metav1.Time {
 		return metav1.Unix(rapid.Int64Range(1, 4e9).Draw(t, "seconds"), 0)

@@ -9,8 +9,8 @@ import (
 	"stoic/training"
 )
 
-// template is the pod template in normal form: as its author wrote it, with what every replica shares put in.
-// It is called only if nothing is wrong with the pod. Maps on the way to a change are copied, not changed.
+// template returns the pod template in normal form: as the user wrote it, with the parts that all replicas share.
+// It is only called if no problem was reported. It copies each map that it changes.
 func (d *draft) template(e *convert.Encoder, kind *training.Kind) []byte {
 	raw, _ := d.pod.raw["spec"].(map[string]any)
 	spec := maps.Clone(raw)

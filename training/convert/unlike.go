@@ -7,8 +7,7 @@ import (
 	"stoic/training"
 )
 
-// unlike rejects a job of a version that its kind does not run, though an API server has converted it: one that keeps content of
-// that version.
+// unlike rejects a job that an API server converted from Kind.Unlike and that keeps content of that version in its annotation.
 func (r *reader) unlike(annotations map[string]any) {
 	version := r.kind.Unlike
 	text, _ := annotations[training.AnnotationConversion].(string)

@@ -8,7 +8,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// What a kind wants verbatim comes out as it went in, fields that no library knows included.
+// A value at Kind.Verbatim is not changed, including unknown fields.
 func TestVerbatim(t *testing.T) {
 	for elastic, want := range map[string]string{
 		`null`:             "",

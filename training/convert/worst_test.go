@@ -10,10 +10,10 @@ import (
 	"stoic/training/kinds"
 )
 
-// megabytes is the most that an API server stores of one object.
+// megabytes is the maximum size of an object that an API server stores.
 const megabytes = 3 << 19
 
-// worst are objects of that size, or with 10,000 mistakes, each of which is much of one thing.
+// worst returns objects of that size, or with 10,000 problems, each with very many values of one sort.
 func worst(t testing.TB) map[string]map[string]any {
 	huge := strings.Repeat("x", megabytes)
 	objects := worstOfKinds(t)

@@ -10,18 +10,18 @@ import (
 	"stoic/training"
 )
 
-// elasticity is what the elastic policies of all kinds have: the number of workers may change between two bounds.
+// elasticity holds the fields that the elastic policies of all kinds have: bounds for the number of workers, and restarts.
 type elasticity struct{ low, high, restarts *int32 }
 
-// span is an optional number of an elastic policy.
+// span is an optional number in an elastic policy, with its legal range.
 type span struct {
 	field       string
 	value       *int32
 	least, most int32
 }
 
-// check: an elastic job has workers, and bounds that can be met. Roles is where the
-// kind's replica types are, more are the numbers that only one kind has.
+// check returns problems of an elastic policy: missing workers, or bounds that contradict each other. rtypes is the field
+// of the kind's replica types; more holds the numbers that only this kind has.
 func (e elasticity) check(rtypes string, named func(string) bool, more ...span) (problems []schema.Problem) {
 	if !named(worker) {
 		problems = append(problems, schema.Problem{Code: schema.MissingField, Path: "spec." + rtypes + "." + worker,
@@ -44,7 +44,8 @@ func (e elasticity) check(rtypes string, named func(string) bool, more ...span) 
 	return problems
 }
 
-// bounds of an elastic job: one that is not given is the other, and both are the number of workers.
+// bounds returns the bounds of an elastic job. If one is not set, it equals the other; if both are not set, the number of
+// workers.
 func (e elasticity) bounds(workers int32) (low, high int32) {
 	switch {
 	case e.low != nil && e.high != nil:
@@ -57,7 +58,7 @@ func (e elasticity) bounds(workers int32) (low, high int32) {
 	return workers, workers
 }
 
-// bound of the workers, as it is written; nil if it is not.
+// bound returns the upper bound in the policy; nil if it is not set.
 func (e elasticity) bound() *training.Bound {
 	if e.high == nil {
 		return nil
@@ -65,7 +66,7 @@ func (e elasticity) bound() *training.Bound {
 	return &training.Bound{ReplicaType: worker, Path: "spec.elasticPolicy.maxReplicas", Replicas: *e.high}
 }
 
-// workersOf a job, as far as a policy can count them.
+// workersOf returns the number of workers, at most MaxReplicas.
 func workersOf(job *training.Job) int32 {
 	if workers := job.ReplicaType(worker); workers != nil {
 		return int32(min(workers.Replicas, training.MaxReplicas))
@@ -73,12 +74,12 @@ func workersOf(job *training.Job) int32 {
 	return 0
 }
 
-// cpuLoad is what the API takes for metrics if there are none. It is written out, so that a later look finds no
+// cpuLoad is the API server's default for metrics. It is set explicitly, so that a later comparison finds no
 // difference.
 const cpuLoad = `[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":80}}}]`
 
-// autoscaler changes the number of workers of an elastic job, if its author says by which metrics. These go out as
-// written: they may be younger than our libraries.
+// autoscaler returns the autoscaler of an elastic job, if its policy has metrics. They are passed on as written: they may
+// be newer than our libraries.
 func autoscaler(job *training.Job, low, high int32) []training.Dependent {
 	if job.Verbatim == nil {
 		return nil

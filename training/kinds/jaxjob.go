@@ -42,7 +42,7 @@ type JAXJobSpec struct {
 	JAXReplicaSpecs map[string]training.ReplicaSpec `json:"jaxReplicaSpecs"`
 }
 
-// JAXJob is kubeflow.org/v1 JAXJob: workers.
+// JAXJob returns the kind kubeflow.org/v1 JAXJob: workers.
 func JAXJob() *training.Kind { return jaxJobKind }
 
 // jaxJobKind is read-only: it is shared by every object of the kind.
@@ -64,7 +64,7 @@ var jaxJobKind = &training.Kind{
 	Selectors:     true,
 }
 
-// lowerJAXJob: the job succeeds with all of its workers.
+// lowerJAXJob sets the success rule: the job succeeds when all of its workers do.
 func lowerJAXJob(job *training.Job, _ any) []schema.Problem {
 	if job.ReplicaType(worker) != nil {
 		job.Success = training.Success{ReplicaType: worker, Rule: training.SuccessAll}
@@ -72,8 +72,8 @@ func lowerJAXJob(job *training.Job, _ any) []schema.Problem {
 	return sizes(job, func(string) string { return "spec.jaxReplicaSpecs" })
 }
 
-// jaxEnvironment sets what jax.distributed.initialize reads, in the order of training-operator: where the coordinator is, how
-// many processes there are, and which this one is.
+// jaxEnvironment returns the variables that jax.distributed.initialize reads, in the order of training-operator: the address
+// of the coordinator, the number of processes and the index of this process.
 func jaxEnvironment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
 	processes := strconv.Itoa(job.Replicas())
 	return func(rtype *training.ReplicaType, index int) []training.EnvVar {

@@ -6,7 +6,7 @@ import (
 	"stoic/training"
 )
 
-// jax makes a JAXJob of "Role:replicas" or "Role:replicas:port", lowered.
+// jax returns a JAXJob of "TYPE:replicas" or "TYPE:replicas:port", lowered.
 func jax(rtypes ...string) *training.Job {
 	job := jobOf(JAXJob(), "gemma", rtypes)
 	job.Kind.Lower(job, nil)

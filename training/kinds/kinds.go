@@ -7,7 +7,7 @@ import (
 	"stoic/training/kinds/v2beta1"
 )
 
-// All lists every kind that a plain installation has a CRD of. The list is explicit: nothing registers itself.
+// All returns every kind whose CRD is in a plain installation. The list is explicit: nothing registers itself.
 func All() []*training.Kind {
 	return []*training.Kind{
 		JAXJob(),
@@ -19,6 +19,6 @@ func All() []*training.Kind {
 	}
 }
 
-// Served lists every kind that this program serves: All, and other versions of kinds, whose CRD takes the place of one that
-// is installed. Of two versions the operator serves the one that the cluster serves.
+// Served returns every kind that this program serves: All, and other versions of kinds, whose CRD replaces the plain one.
+// The operator serves the version that the cluster serves; see package v2beta1 for clusters that serve both.
 func Served() []*training.Kind { return slices.Concat(All(), []*training.Kind{v2beta1.MPIJob()}) }

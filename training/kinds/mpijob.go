@@ -64,7 +64,7 @@ type MPIJobOptions struct {
 
 const mpiLauncher, mpiWorker = "Launcher", "Worker"
 
-// MPIJob is kubeflow.org/v1 MPIJob: a launcher, which reaches its workers by kubectl exec.
+// MPIJob returns the kind kubeflow.org/v1 MPIJob: a launcher, which reaches its workers by kubectl exec.
 func MPIJob() *training.Kind { return mpiJobKind }
 
 // mpiJobKind is read-only: it is shared by every object of the kind.
@@ -113,9 +113,9 @@ type mpiJob struct {
 	main  string // container of the workers, or empty
 	// gpu: the launcher computes, too.
 	gpu bool
-	// account is the service account that the author chose for the launcher, or empty.
+	// account is the service account in the template of the launcher, or empty.
 	account string
-	// own are the names of the variables that the author has set in the launcher.
+	// own are the names of the variables in the template of the launcher.
 	own map[string]bool
 	// hostNetwork: the launcher has the interfaces of its node, whatever their names.
 	hostNetwork bool
@@ -130,7 +130,7 @@ func mpiOptions(options any) *MPIJobOptions {
 	return &MPIJobOptions{}
 }
 
-// checkMPIJob: numbers and words that the API server lets through.
+// checkMPIJob returns problems of values that the API server may accept.
 func checkMPIJob(options any, _ func(string) bool) (problems, warnings []schema.Problem) {
 	spec := mpiOptions(options)
 	if slots := spec.SlotsPerWorker; slots != nil && *slots < 0 {
@@ -145,12 +145,12 @@ func checkMPIJob(options any, _ func(string) bool) (problems, warnings []schema.
 	return problems, nil
 }
 
-// containerName is what an API server takes as the name of a container: a DNS label.
+// containerName matches what the API server accepts as the name of a container: a DNS label.
 func containerName() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 }
 
-// lowerMPIJob: the success of the launcher is that of the job.
+// lowerMPIJob sets the success rule, by which the job succeeds with its launcher, and mpiJob.
 func lowerMPIJob(job *training.Job, options any) (problems []schema.Problem) {
 	spec := mpiOptions(options)
 	own := mpiJob{slots: 1, main: spec.MainContainer}
@@ -174,7 +174,7 @@ func lowerMPIJob(job *training.Job, options any) (problems []schema.Problem) {
 				Want: "be the name of a container of the workers", Hint: "leave it out for the first one"})
 		}
 	}
-	if own.main != "" && job.ReplicaType(mpiWorker) == nil && !containerName().MatchString(own.main) { // it goes into a script all the same
+	if own.main != "" && job.ReplicaType(mpiWorker) == nil && !containerName().MatchString(own.main) { // it is inserted into a script nevertheless
 		problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: "spec.mainContainer", Found: schema.Quote(own.main),
 			Want: "be the name of a container", Hint: "leave it out: there are no workers"})
 	}
@@ -185,7 +185,7 @@ func lowerMPIJob(job *training.Job, options any) (problems []schema.Problem) {
 	return problems
 }
 
-// mpiTemplate is what the kind reads of a pod template. The converter has checked it; what cannot be read is left out.
+// mpiTemplate is what the kind reads of a pod template. The converter has checked it; unreadable fields stay empty.
 type mpiTemplate struct {
 	Spec struct {
 		ServiceAccountName string `json:"serviceAccountName"`
@@ -216,7 +216,7 @@ func (p *mpiTemplate) account() string {
 	return p.Spec.ServiceAccount
 }
 
-// hasGPU: some container has a limit of a resource that is named after GPUs.
+// hasGPU reports whether a container has a limit of a resource with "gpu" in its name.
 func (p *mpiTemplate) hasGPU() bool {
 	for _, c := range p.Spec.Containers {
 		for name := range c.Resources.Limits {
@@ -237,7 +237,7 @@ func (p *mpiTemplate) hasContainer(name string) bool {
 	return false
 }
 
-// variables are those of the first container.
+// variables returns the names of the variables of the first container.
 func (p *mpiTemplate) variables() map[string]bool {
 	names := map[string]bool{}
 	if len(p.Spec.Containers) > 0 {

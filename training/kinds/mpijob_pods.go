@@ -20,16 +20,16 @@ const (
 	mpiHostfile, mpiDiscover, mpiExec = "hostfile", "discover_hosts.sh", "kubexec.sh"
 )
 
-// mpiEnvironment tells the launcher's MPI where the workers are and how to reach them: by kubexec.sh, which takes the place
-// of rsh. Each implementation has variables of its own; Open MPI 5 reads PRTE_MCA_* and no longer OMPI_MCA_orte_*, without
-// which it runs on the launcher alone and ends well. Those below "unless" yield to the author's.
+// mpiEnvironment returns the variables by which the launcher's MPI finds and reaches the workers: through kubexec.sh, which
+// replaces rsh. Each implementation has its own variables. Open MPI 5 reads PRTE_MCA_* instead of OMPI_MCA_orte_*; without
+// them it runs on the launcher alone and succeeds. Variables of the user replace those below "unless".
 //
 //	OMPI_MCA_plm_rsh_agent, OMPI_MCA_orte_default_hostfile     Open MPI up to 4
 //	NVIDIA_VISIBLE_DEVICES, NVIDIA_DRIVER_CAPABILITIES         empty, unless the launcher has GPUs of its own
-//	unless the author sets them:
+//	unless the user sets them:
 //	I_MPI_HYDRA_BOOTSTRAP, I_MPI_HYDRA_BOOTSTRAP_EXEC          Intel MPI
 //	PRTE_MCA_plm_ssh_agent, PRTE_MCA_prte_default_hostfile     Open MPI 5
-//	HYDRA_LAUNCHER, HYDRA_LAUNCHER_EXEC                        MPICH; it cannot read this hostfile, so -hosts is the author's
+//	HYDRA_LAUNCHER, HYDRA_LAUNCHER_EXEC                        MPICH; it cannot read this hostfile: the user sets -hosts
 //	HYDRA_IFACE                                                MPICH, in the network of pods: the processes in the workers
 //	                                                           connect to an address; the launcher has no name in DNS
 func mpiEnvironment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
@@ -60,7 +60,7 @@ func mpiEnvironment(job *training.Job) func(*training.ReplicaType, int) []traini
 	}
 }
 
-// mpiInitContainers brings kubectl to the launcher.
+// mpiInitContainers returns the init container that copies kubectl into the launcher.
 func mpiInitContainers(job *training.Job, rtype *training.ReplicaType) []json.RawMessage {
 	if rtype.Name != mpiLauncher {
 		return nil
@@ -82,7 +82,7 @@ func mpiMount(name, path string) json.RawMessage {
 	return schema.JSON(map[string]string{"name": name, "mountPath": path})
 }
 
-// mpiPod: a worker that has no command of its own sleeps until processes are started in it.
+// mpiPod returns the additions to a pod. A worker without a command sleeps until processes are started in it.
 func mpiPod(job *training.Job, rtype *training.ReplicaType) training.PodAdditions {
 	own, _ := job.Own.(mpiJob)
 	config := mpiMount(mpiConfigVolume, mpiConfigPath)
@@ -104,7 +104,7 @@ func mpiPod(job *training.Job, rtype *training.ReplicaType) training.PodAddition
 	return launcher
 }
 
-// mpiConfig is the volume with some files of the ConfigMap. The scripts can be executed by everybody.
+// mpiConfig returns the volume with some files of the ConfigMap. Every user can execute the scripts.
 func mpiConfig(job *training.Job, files ...string) json.RawMessage {
 	type item struct {
 		Key  string `json:"key"`
@@ -123,17 +123,17 @@ func mpiConfig(job *training.Job, files ...string) json.RawMessage {
 		"configMap": map[string]any{"name": job.Meta.Name + mpiConfigSuffix, "items": items}})
 }
 
-// mpiDependents are what a launcher needs to start processes in its workers and in no other pod.
+// mpiDependents returns what a launcher needs to start processes in its workers and in no other pod.
 //
 //	ServiceAccount   that of the launcher
-//	ConfigMap        where the workers are, and how to reach them
-//	Role             to see pods, and to exec into the workers, by their names
-//	RoleBinding      gives it to the launcher's service account
+//	ConfigMap        the names of the workers, and the script that reaches them
+//	Role             allows to read pods, and to exec into the workers, by their names
+//	RoleBinding      binds the Role to the launcher's service account
 //
-// No pod is made before the first two are there: a name that belongs to somebody else would otherwise be used. The others are
-// made when the launcher may start, so that they need no change then. The launcher waits until all of them say what it
-// needs: it would find no host, or not be let in. The RoleBinding comes behind the Role, as it would give away one of that name
-// that is somebody else's.
+// No pod is created before the first two exist: otherwise it could use foreign objects of these names. The other two are
+// created when the launcher may start, so that they need no update then. The launcher waits until all four are up to date:
+// otherwise it would find no host, or its exec would be forbidden. The RoleBinding is created after the Role: otherwise it
+// could grant a foreign Role of that name.
 func mpiDependents(job *training.Job, running training.RunningReplicas) []training.Dependent {
 	own, _ := job.Own.(mpiJob)
 	launcher, app := job.Meta.Name+mpiLauncherSuffix, map[string]string{"app": job.Meta.Name}
@@ -168,10 +168,10 @@ type mpiRule struct {
 	Verbs         []string `json:"verbs"`
 }
 
-// mpiRules let a launcher into the workers of these indices: those that have begun and whose pods are there. The name of another
-// one may be that of somebody else's pod; a name whose pod has ended lets nobody in, and taking it out would be a write. Before
-// the launcher starts, and while it has no workers, there is no rule about pods/exec: one without names would be about
-// all pods of the namespace.
+// mpiRules returns the rules that let a launcher exec into the workers with these indices: those that have started and whose
+// pods exist. Other names could be those of foreign pods. The name of a pod that has ended grants nothing, and its removal
+// would cost a write. Before the launcher starts, and while it has no workers, there is no rule for pods/exec: without names
+// it would grant access to all pods of the namespace.
 func mpiRules(job *training.Job, indices []int) []mpiRule {
 	rules := []mpiRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}}}
 	if len(indices) == 0 {
@@ -180,7 +180,7 @@ func mpiRules(job *training.Job, indices []int) []mpiRule {
 	return append(rules, mpiRule{APIGroups: []string{""}, Resources: []string{"pods/exec"}, ResourceNames: mpiNames(job, indices), Verbs: []string{"create"}})
 }
 
-// mpiNames are the names of some workers.
+// mpiNames returns the names of the workers with these indices.
 func mpiNames(job *training.Job, indices []int) []string {
 	names, worker := make([]string, len(indices)), job.Kind.ReplicaType(mpiWorker)
 	for i, index := range indices {
@@ -189,7 +189,7 @@ func mpiNames(job *training.Job, indices []int) []string {
 	return names
 }
 
-// mpiWorkers are the names of all workers.
+// mpiWorkers returns the names of all workers.
 func mpiWorkers(job *training.Job) []string {
 	worker := job.ReplicaType(mpiWorker)
 	if worker == nil {
@@ -202,7 +202,7 @@ func mpiWorkers(job *training.Job) []string {
 	return names
 }
 
-// mpiHosts is the hostfile. A launcher that has GPUs is one of the hosts.
+// mpiHosts returns the hostfile. A launcher that has GPUs is one of the hosts.
 func mpiHosts(job *training.Job, own mpiJob) string {
 	var text strings.Builder
 	slots := " slots=" + strconv.Itoa(own.slots) + "\n"
@@ -215,7 +215,7 @@ func mpiHosts(job *training.Job, own mpiJob) string {
 	return text.String()
 }
 
-// mpiScript is kubexec.sh: it starts a command in the pod that its first argument names.
+// mpiScript returns kubexec.sh, which starts a command in the pod that its first argument names.
 func mpiScript(own mpiJob) string {
 	container := ""
 	if own.main != "" {
@@ -224,7 +224,7 @@ func mpiScript(own mpiJob) string {
 	return "#!/bin/sh\nset -x\nPOD_NAME=$1\nshift\n" + mpiKubectlPath + "/kubectl exec ${POD_NAME}" + container + ` -- /bin/sh -c "$*"`
 }
 
-// mpiRunning is discover_hosts.sh, by which elastic Horovod finds the hosts that run: sorted by name, as text.
+// mpiRunning returns discover_hosts.sh, by which elastic Horovod finds the running hosts, sorted by name as text.
 func mpiRunning(job *training.Job, own mpiJob, names []string) string {
 	slots := ":" + strconv.Itoa(own.slots)
 	text := "#!/bin/sh"
@@ -239,8 +239,8 @@ func mpiRunning(job *training.Job, own mpiJob, names []string) string {
 	return text + list.String()
 }
 
-// mpiConfigSize is an upper bound for what the ConfigMap holds, without building it: the number of workers is the
-// author's and not yet known to be sensible.
+// mpiConfigSize returns an upper bound of the size of the ConfigMap. It does not build the content, because the number of
+// workers is not checked yet.
 func mpiConfigSize(job *training.Job, own mpiJob) int {
 	replicas := 0
 	if worker := job.ReplicaType(mpiWorker); worker != nil {

@@ -9,7 +9,7 @@ import (
 	"stoic/training"
 )
 
-// mpi makes an MPIJob of these templates, lowered; an empty template is no such replica type.
+// mpi returns an MPIJob of these templates, lowered; an empty template omits the replica type.
 func mpi(options *MPIJobOptions, launcher, worker string, workers int) *training.Job {
 	job := &training.Job{Head: &training.Head{Kind: MPIJob()}}
 	job.Meta.Name, job.Meta.Namespace = "pi", "team"
@@ -87,7 +87,7 @@ func TestMPIFiles(t *testing.T) {
 	}
 }
 
-// A rule about pods/exec always names pods: without names it would be about all of the namespace. It names those that it is given.
+// A rule for pods/exec always has the names of the given pods: without names it would grant access to all pods of the namespace.
 func TestMPIRules(t *testing.T) {
 	job := mpi(nil, podWith(`{}`), podWith(`{}`), 3)
 	for want, running := range map[string][]int{"": nil, "pi-worker-0": {0}, "pi-worker-0 pi-worker-2": {0, 2}} {
@@ -108,7 +108,7 @@ func TestMPIRules(t *testing.T) {
 	}
 }
 
-// The main container goes into a script: it is one of the workers', or at least such a name.
+// The main container is inserted into a script: it must be a container of the workers, or at least a legal name.
 func TestMPIMainContainer(t *testing.T) {
 	for name, c := range map[string]struct {
 		main, workers string
@@ -130,7 +130,7 @@ func TestMPIMainContainer(t *testing.T) {
 	}
 }
 
-// The size that is refused is an upper bound of what would be written, and not far from it.
+// The computed size is an upper bound of the ConfigMap's size, and not far from it.
 func TestMPIConfigSize(t *testing.T) {
 	for _, workers := range []int{0, 1, 10, 101, 2345} {
 		job := mpi(&MPIJobOptions{SlotsPerWorker: ptr[int32](16)}, podWith(`{}`), podWith(`{}`), workers)

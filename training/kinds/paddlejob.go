@@ -71,7 +71,7 @@ type PaddleElasticPolicySpec struct {
 	Metrics []autoscalingv2.MetricSpec `json:"metrics,omitempty"`
 }
 
-// PaddleJob is kubeflow.org/v1 PaddleJob: workers alone (collective), or masters and workers (parameter servers).
+// PaddleJob returns the kind kubeflow.org/v1 PaddleJob: workers alone (collective), or masters and workers (parameter servers).
 func PaddleJob() *training.Kind { return paddleJobKind }
 
 // paddleJobKind is read-only: it is shared by every object of the kind.
@@ -126,7 +126,7 @@ func paddlePolicy(options any) *PaddleElasticPolicySpec {
 	return nil
 }
 
-// elasticity without a policy has no bounds.
+// elasticity returns the common fields of the policy; without a policy, none.
 func (p *PaddleElasticPolicySpec) elasticity() elasticity {
 	if p == nil {
 		return elasticity{}
@@ -136,7 +136,7 @@ func (p *PaddleElasticPolicySpec) elasticity() elasticity {
 
 func paddleBound(options any) *training.Bound { return paddlePolicy(options).elasticity().bound() }
 
-// checkPaddleJob: an elastic job has workers, and bounds that can be met. Nothing has ever read how often it may restart.
+// checkPaddleJob checks the elastic policy. No operator has ever read its maxRestarts.
 func checkPaddleJob(options any, named func(string) bool) (problems, warnings []schema.Problem) {
 	policy := paddlePolicy(options)
 	if policy == nil {
@@ -149,8 +149,8 @@ func checkPaddleJob(options any, named func(string) bool) (problems, warnings []
 	return policy.elasticity().check(paddleReplicaSpecs, named), warnings
 }
 
-// lowerPaddleJob: the success replica type is Master if there is one, else Worker. A job that names masters and has none would succeed
-// under training-operator before it has begun.
+// lowerPaddleJob sets the success replica type: Master if there is one, else Worker. A job with a Master of 0 replicas is
+// rejected: under training-operator it would succeed before it starts.
 func lowerPaddleJob(job *training.Job, options any) []schema.Problem {
 	if policy := paddlePolicy(options); policy != nil {
 		low, high := policy.elasticity().bounds(workersOf(job))
@@ -175,7 +175,8 @@ func paddleAutoscaler(job *training.Job, _ training.RunningReplicas) []training.
 	return autoscaler(job, own.low, own.high)
 }
 
-// paddleEnvironment sets what paddle.distributed.launch reads, in the order of training-operator. It gives out ranks itself.
+// paddleEnvironment returns the variables that paddle.distributed.launch reads, in the order of training-operator. The launch
+// module assigns the ranks itself.
 //
 //	                     with masters                   without
 //	PADDLE_MASTER        master 0, by its own address   worker 0, by its own address

@@ -10,7 +10,7 @@ import (
 	"stoic/training"
 )
 
-// paddle makes a PaddleJob of "Role:replicas" or "Role:replicas:port", lowered.
+// paddle returns a PaddleJob of "TYPE:replicas" or "TYPE:replicas:port", lowered.
 func paddle(policy *PaddleElasticPolicySpec, rtypes ...string) *training.Job {
 	job := jobOf(PaddleJob(), "ernie", rtypes)
 	job.Kind.Lower(job, &PaddleJobOptions{ElasticPolicy: policy})
@@ -83,7 +83,7 @@ func TestPaddleCheck(t *testing.T) {
 	}
 }
 
-// TestSizesOfEveryKind: a pod of many containers has the environment in each of them, as long as an API server stores it.
+// TestSizesOfEveryKind: a pod with the environment in many containers is rejected if it would be too large for an API server.
 func TestSizesOfEveryKind(t *testing.T) {
 	template := []byte(`{"spec":{"containers":[` + strings.Repeat(`{"image":"a","name":"a"},`, 19_999) + `{"image":"a","name":"a"}]}}`)
 	for _, kind := range All() {

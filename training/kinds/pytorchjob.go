@@ -118,7 +118,7 @@ const (
 	pyBackend      = "c10d"
 )
 
-// PyTorchJob is kubeflow.org/v1 PyTorchJob: a master and workers, or workers alone.
+// PyTorchJob returns the kind kubeflow.org/v1 PyTorchJob: a master and workers, or workers alone.
 func PyTorchJob() *training.Kind { return pyTorchJobKind }
 
 // pyTorchJobKind is read-only: it is shared by every object of the kind.
@@ -175,7 +175,7 @@ type pyTorchJob struct {
 	elastic   *ElasticPolicySpec // with the defaults filled in: bounds, backend, host and port are there
 }
 
-// elasticity without a policy has no bounds.
+// elasticity returns the common fields of the policy; without a policy, none.
 func (p *ElasticPolicySpec) elasticity() elasticity {
 	if p == nil {
 		return elasticity{}
@@ -194,7 +194,7 @@ func pyBound(options any) *training.Bound {
 	return pyOptions(options).ElasticPolicy.elasticity().bound()
 }
 
-// checkPyTorchJob: an elastic job has workers, bounds that can be met, and says once how many processes it wants.
+// checkPyTorchJob checks the elastic policy and the number of processes, which may only be set in one place.
 func checkPyTorchJob(options any, named func(string) bool) (problems, warnings []schema.Problem) {
 	spec := pyOptions(options)
 	if spec.NprocPerNode != nil {
@@ -220,7 +220,7 @@ func checkPyTorchJob(options any, named func(string) bool) (problems, warnings [
 	return problems, warnings
 }
 
-// checkProcesses: what torchrun takes for --nproc-per-node. It dies of anything else.
+// checkProcesses checks a value for torchrun's --nproc-per-node. torchrun fails with any value that is not accepted here.
 func checkProcesses(written string) []schema.Problem {
 	words := []string{pyAuto, "cpu", "gpu"}
 	n, err := strconv.ParseInt(written, 10, 32)
@@ -246,8 +246,8 @@ func checkBackend(backend string) []schema.Problem {
 		Hint:  schema.DidYouMean(backend, own, `torchrun itself has "c10d", "etcd", "etcd-v2" and "static"`)}}
 }
 
-// lowerPyTorchJob: the success replica type is Master if there is one, else Worker; an elastic job without a master has succeeded
-// as soon as one worker has.
+// lowerPyTorchJob sets the success rule: the success replica type is Master if there is one, else Worker. An elastic job
+// without a master succeeds as soon as one worker does.
 func lowerPyTorchJob(job *training.Job, options any) []schema.Problem {
 	spec := pyOptions(options)
 	own := pyTorchJob{processes: pyAuto, elastic: spec.ElasticPolicy}
@@ -273,7 +273,7 @@ func lowerPyTorchJob(job *training.Job, options any) []schema.Problem {
 	return problems
 }
 
-// lowerElastic fills the defaults into a copy of the policy.
+// lowerElastic returns a copy of the policy with the defaults filled in.
 func lowerElastic(job *training.Job, policy ElasticPolicySpec) *ElasticPolicySpec {
 	port := job.Kind.Port.Number
 	if workers := job.ReplicaType(worker); workers != nil {

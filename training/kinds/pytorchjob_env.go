@@ -9,8 +9,8 @@ import (
 	"stoic/training"
 )
 
-// pyEnvironment sets what torchrun and torch.distributed read. The order is that of training-operator, and of two
-// variables of one name the later one counts, so what is set here wins over the template.
+// pyEnvironment returns the variables that torchrun and torch.distributed read, in the order of training-operator. They
+// are appended to the template's: of two variables with one name the last one counts.
 //
 //	                    with a master                             without
 //	MASTER_ADDR, _PORT  the master                                -
@@ -54,7 +54,7 @@ func pyProcesses(own pyTorchJob) []training.EnvVar {
 	return []training.EnvVar{{Name: "PET_NPROC_PER_NODE", Value: own.processes}}
 }
 
-// pyNodes says how many pods there are, and where those of an elastic job meet.
+// pyNodes returns the variables with the number of pods and, for an elastic job, the rendezvous.
 func pyNodes(job *training.Job, own pyTorchJob) []training.EnvVar {
 	elastic := own.elastic
 	if elastic == nil {
@@ -88,7 +88,7 @@ func pyNodes(job *training.Job, own pyTorchJob) []training.EnvVar {
 	return variables
 }
 
-// pyInitContainers lets a worker wait for the name of the master.
+// pyInitContainers returns the init container by which a worker waits until the name of the master resolves.
 func pyInitContainers(job *training.Job, rtype *training.ReplicaType) []json.RawMessage {
 	first, wait := job.ReplicaType(master), job.Kind.Cluster.WaitFor
 	if rtype.Name != worker || first == nil || wait == nil {
@@ -97,7 +97,7 @@ func pyInitContainers(job *training.Job, rtype *training.ReplicaType) []json.Raw
 	return wait(training.ChildName(job.Meta.Name, first.Label, 0))
 }
 
-// pyField is the field that is the author's to any length and ends in a variable.
+// pyField returns the path of the field, of unbounded length, that a variable is built from.
 func pyField(variable string) string {
 	switch variable {
 	case "PET_NPROC_PER_NODE":

@@ -12,7 +12,7 @@ import (
 	"stoic/training"
 )
 
-// py makes a PyTorchJob of "Role:replicas" or "Role:replicas:port", lowered.
+// py returns a PyTorchJob of "TYPE:replicas" or "TYPE:replicas:port", lowered.
 func py(options *PyTorchJobOptions, rtypes ...string) *training.Job {
 	job := jobOf(PyTorchJob(), "bert", rtypes)
 	job.Kind.Lower(job, options)
@@ -140,7 +140,7 @@ func TestElasticBounds(t *testing.T) {
 	}
 }
 
-// TestPyTorchSizes: what is repeated in every container stays within what a process and an API server take.
+// TestPyTorchSizes: the environment of every container stays within the limits of a process and of an API server.
 func TestPyTorchSizes(t *testing.T) {
 	long := strings.Repeat("x", variableLimit)
 	fits := long[len("PET_RDZV_ID="):]

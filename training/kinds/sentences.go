@@ -2,7 +2,7 @@ package kinds
 
 import "stoic/training"
 
-// sentences of the kinds that have none of their own: those of a job with a master, and all of its failures, name the job alone.
+// sentences returns the messages of most kinds. With a master, and for failures, they name the job without its namespace.
 func sentences(job *training.Job) training.Sentences {
 	short, long := job.Kind.Name+" "+job.Meta.Name, job.Kind.Name+" "+job.Key()
 	sentences := training.Sentences{Running: long + " is running.", Succeeded: long + " successfully completed.", Failed: short + " is failed because"}
@@ -12,5 +12,5 @@ func sentences(job *training.Job) training.Sentences {
 	return sentences
 }
 
-// master and worker are replica types of most kinds.
+// master and worker are names of replica types of most kinds.
 const master, worker = "Master", "Worker"

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// variableLimit is the longest NAME=value that Linux gives to a process (MAX_ARG_STRLEN, 32 pages, with its
-	// closing NUL). A longer one keeps every container from starting.
+	// variableLimit is the longest NAME=value, in bytes, that Linux passes to a process (MAX_ARG_STRLEN, 32 pages, with
+	// its closing NUL). A longer one keeps every container from starting.
 	variableLimit = 131072 - 1
-	// podLimit is the most that may be added to a pod. No API server stores more than 1.5 MiB of one object.
+	// podLimit bounds the environment that is added to a pod, in bytes. No API server stores more than 1.5 MiB of one object.
 	podLimit = 1 << 20
 )
 
-// variableTooLong is how a problem with a variable says what is asked for.
+// variableTooLong returns the Want of the problem of a variable that exceeds variableLimit.
 func variableTooLong() string {
 	return fmt.Sprintf("stay within %d bytes, the longest environment variable that Linux passes to a process", variableLimit)
 }
 
-// atLeastOne: a replica type that decides over the end of a job, in the field of all replica types, has replicas: without any the job would
-// never end.
+// atLeastOne returns a problem if the replica type that decides the end of a job has no replicas: the job would never end.
+// field is the path of all replica types.
 func atLeastOne(field string, rtype *training.ReplicaType, hint string) []schema.Problem {
 	if rtype.Replicas >= 1 {
 		return nil
@@ -32,8 +32,8 @@ func atLeastOne(field string, rtype *training.ReplicaType, hint string) []schema
 		Want: "be at least 1", Hint: hint}}
 }
 
-// sizes: what the author writes once is repeated in every container of every pod. Field is that which is the author's to
-// any length and ends in a variable.
+// sizes returns problems of environments that are too large: values that the user writes once are repeated in every container
+// of every pod. field returns the path of the field, of unbounded length, that a variable is built from.
 func sizes(job *training.Job, field func(variable string) string) (problems []schema.Problem) {
 	const around, source = len(`{"name":"","value":""},`), len(`From":{"fieldRef":{"fieldPath":""}}`)
 	environment := job.Kind.Environment(job)
@@ -66,7 +66,7 @@ func sizes(job *training.Job, field func(variable string) string) (problems []sc
 	return problems
 }
 
-// leastContainer is how few bytes a container can be in a template.
+// leastContainer is the minimum size of a container in a template, in bytes.
 const leastContainer = len(`{"image":"a","name":"a"},`)
 
 func containersIn(template []byte) int {
@@ -77,7 +77,7 @@ func containersIn(template []byte) int {
 	return len(pod.Spec.Containers)
 }
 
-// digitsBelow is how many digits it takes to write 0, 1, ..., n-1.
+// digitsBelow returns the number of digits in 0, 1, ..., n-1 together.
 func digitsBelow(n int) int {
 	sum := 0
 	for width, from, to := 1, 0, 10; from < n; width, from, to = width+1, to, to*10 {
@@ -86,7 +86,7 @@ func digitsBelow(n int) int {
 	return sum
 }
 
-// deref is the pointed-to value, or the zero value for nil.
+// deref returns the pointed-to value, or the zero value for nil.
 func deref[T any](v *T) (value T) {
 	if v != nil {
 		value = *v

@@ -67,7 +67,7 @@ const (
 	tfConfig     = "TF_CONFIG"
 )
 
-// TFJob is kubeflow.org/v1 TFJob: parameter servers, workers, at most one of chief and master, evaluators.
+// TFJob returns the kind kubeflow.org/v1 TFJob: parameter servers, workers, at most one of chief and master, evaluators.
 func TFJob() *training.Kind { return tfJobKind }
 
 // tfJobKind is read-only: it is shared by every object of the kind.
@@ -99,7 +99,7 @@ var tfJobKind = &training.Kind{
 	Environment: tfEnvironment,
 }
 
-// tfOptions are the kind's own fields, or none of them.
+// tfOptions returns the kind's own fields, empty if there are none.
 func tfOptions(options any) *TFJobOptions {
 	if spec, ok := options.(*TFJobOptions); ok && spec != nil {
 		return spec
@@ -107,7 +107,7 @@ func tfOptions(options any) *TFJobOptions {
 	return &TFJobOptions{}
 }
 
-// checkTFJob: a job has at most one of chief and master.
+// checkTFJob checks the success policy, and that a job has at most one of chief and master.
 func checkTFJob(options any, named func(string) bool) (problems, warnings []schema.Problem) {
 	if policy := deref(tfOptions(options).SuccessPolicy); policy != "" && policy != tfAllWorkers {
 		problems = append(problems, schema.Problem{Code: schema.InvalidValue, Path: "spec.successPolicy",
@@ -120,8 +120,8 @@ func checkTFJob(options any, named func(string) bool) (problems, warnings []sche
 	return problems, nil
 }
 
-// lowerTFJob: the success replica type is Chief or Master if there is one, else Worker. A job of parameter servers and
-// evaluators alone has none and never succeeds by itself. One that names a Chief or a Master and has none would never end.
+// lowerTFJob sets the success replica type: Chief or Master if there is one, else Worker. A job with only parameter servers
+// and evaluators has none and never succeeds by itself. A Chief or Master of 0 replicas is rejected: the job would never end.
 func lowerTFJob(job *training.Job, options any) []schema.Problem {
 	var problems []schema.Problem
 	spec := tfOptions(options)
@@ -160,9 +160,9 @@ func lowerTFJob(job *training.Job, options any) []schema.Problem {
 	return problems
 }
 
-// tfConfigSize is the length of the longest TF_CONFIG=value of a job, up to a few bytes, without building it: the
-// number of replicas is the author's and not yet known to be sensible. In the sparse form no replica sees more than one
-// of its own and all parameter servers.
+// tfConfigSize returns the length of the longest TF_CONFIG=value of a job, up to a few bytes. It does not build the value,
+// because the number of replicas is not checked yet. In the sparse form a replica sees at most itself and all parameter
+// servers.
 func tfConfigSize(job *training.Job) int {
 	size := len(tfConfig) + len(`={"cluster":{},"task":{"type":"evaluator","index":00000},"environment":"cloud"}`)
 	own, _ := job.Own.(tfJob)
@@ -179,14 +179,14 @@ func tfConfigSize(job *training.Job) int {
 	return size
 }
 
-// tfEnvironment sets TF_CONFIG if the job is distributed, that is, if it has other than one replica.
+// tfEnvironment returns TF_CONFIG, unless the job has exactly one replica.
 //
 // Dense form: every replica sees every replica.
 //
 //	{"cluster":{"ps":["J-ps-0.NS.svc:2222"],"worker":[...]},"task":{"type":"ps","index":0},"environment":"cloud"}
 //
-// Sparse form (enableDynamicWorker), in which a worker sees itself and the parameter servers, and a
-// parameter server itself, so that workers can come and go without anyone's variable going stale:
+// Sparse form (enableDynamicWorker): a worker sees itself and the parameter servers, and a parameter server
+// sees only itself, so that no variable becomes outdated when workers are added or removed:
 //
 //	{"cluster":{"worker":{"3":"J-worker-3.NS.svc:2222"},"ps":["J-ps-0.NS.svc:2222"]},"task":{"type":"worker","index":3}}
 func tfEnvironment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {

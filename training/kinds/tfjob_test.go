@@ -14,10 +14,10 @@ import (
 	"stoic/training"
 )
 
-// tf makes a TFJob of "Role:replicas" or "Role:replicas:port".
+// tf returns a TFJob of "TYPE:replicas" or "TYPE:replicas:port".
 func tf(rtypes ...string) *training.Job { return jobOf(TFJob(), "mnist", rtypes) }
 
-// jobOf makes a job of "Role:replicas" or "Role:replicas:port", not lowered.
+// jobOf returns a job of "TYPE:replicas" or "TYPE:replicas:port", not lowered.
 func jobOf(kind *training.Kind, name string, rtypes []string) *training.Job {
 	head := &training.Head{Kind: kind}
 	head.Meta.Name, head.Meta.Namespace = name, "team-a"
@@ -161,7 +161,7 @@ func TestLowerTFJob(t *testing.T) {
 	}
 }
 
-// TestTFConfigSize: the size is known without building the variable; never below, and not much above.
+// TestTFConfigSize: the computed size is never below that of the variable, and not much above.
 func TestTFConfigSize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		replicas := rapid.OneOf(rapid.IntRange(0, 12), rapid.IntRange(95, 120), rapid.IntRange(990, 1010))

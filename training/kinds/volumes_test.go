@@ -12,7 +12,7 @@ import (
 	"stoic/training/kinds/v2beta1"
 )
 
-// TestVolumes: the volumes that a kind says it adds, which containers of the author's may mount, are those that it adds.
+// TestVolumes: the Volumes of a replica type, which containers in the template may mount, are those that the kind adds.
 func TestVolumes(t *testing.T) {
 	for _, kind := range append(kinds.All(), v2beta1.MPIJob()) {
 		for _, known := range kind.ReplicaTypes {

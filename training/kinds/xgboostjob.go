@@ -44,7 +44,7 @@ type XGBoostJobSpec struct {
 	XGBReplicaSpecs map[string]training.ReplicaSpec `json:"xgbReplicaSpecs"`
 }
 
-// XGBoostJob is kubeflow.org/v1 XGBoostJob: a master and workers.
+// XGBoostJob returns the kind kubeflow.org/v1 XGBoostJob: a master and workers.
 func XGBoostJob() *training.Kind { return xgBoostJobKind }
 
 // xgBoostJobKind is read-only: it is shared by every object of the kind.
@@ -68,12 +68,12 @@ var xgBoostJobKind = &training.Kind{
 	Sentences:     sentences,
 }
 
-// lowerXGBoostJob: the success replica type is Master.
+// lowerXGBoostJob sets the success replica type, Master.
 func lowerXGBoostJob(job *training.Job, _ any) []schema.Problem {
 	if job.ReplicaType(master) != nil {
 		job.Success = training.Success{ReplicaType: master, Rule: training.SuccessAll, Whole: true}
 	}
-	// The number of replicas is the author's and not yet known to be sensible: the list of workers is not built for it.
+	// The number of replicas is not checked yet, so the list of workers is not built here.
 	if size := xgbWorkersSize(job); size > variableLimit {
 		return []schema.Problem{{Code: schema.TooLarge, Path: "spec.xgbReplicaSpecs",
 			Found: fmt.Sprintf("%d replicas, whose %s would be %d bytes long", job.Replicas(), xgbWorkers, size),
@@ -84,8 +84,8 @@ func lowerXGBoostJob(job *training.Job, _ any) []schema.Problem {
 
 const xgbWorkers = "WORKER_ADDRS"
 
-// xgbEnvironment sets what XGBoost's tracker and LightGBM read, in the order of training-operator. XGBoost reads the first
-// four, LightGBM the last two as well.
+// xgbEnvironment returns the variables that XGBoost's tracker and LightGBM read, in the order of training-operator. XGBoost
+// reads the first four, LightGBM also the last two.
 //
 //	MASTER_ADDR, _PORT  the master
 //	RANK                0 for the master, 1.. for the workers
@@ -110,7 +110,7 @@ func xgbEnvironment(job *training.Job) func(*training.ReplicaType, int) []traini
 	}
 }
 
-// xgbPeers says where the workers are.
+// xgbPeers returns the variables with the addresses of the workers.
 func xgbPeers(job *training.Job) []training.EnvVar {
 	workers := job.ReplicaType(worker)
 	if workers == nil || job.Replicas() <= 1 {
@@ -123,7 +123,7 @@ func xgbPeers(job *training.Job) []training.EnvVar {
 	return []training.EnvVar{{Name: "WORKER_PORT", Value: strconv.Itoa(int(workers.Port))}, {Name: xgbWorkers, Value: strings.Join(names, ",")}}
 }
 
-// xgbWorkersSize is the length of WORKER_ADDRS=value, up to one byte, without building it.
+// xgbWorkersSize returns the length of WORKER_ADDRS=value, up to one byte, without building it.
 func xgbWorkersSize(job *training.Job) int {
 	workers := job.ReplicaType(worker)
 	if workers == nil {

@@ -9,7 +9,7 @@ import (
 	"stoic/training"
 )
 
-// xgb makes an XGBoostJob of "Role:replicas" or "Role:replicas:port", lowered.
+// xgb returns an XGBoostJob of "TYPE:replicas" or "TYPE:replicas:port", lowered.
 func xgb(rtypes ...string) *training.Job {
 	job := jobOf(XGBoostJob(), "higgs", rtypes)
 	job.Kind.Lower(job, nil)
@@ -42,8 +42,8 @@ func TestXGBoostLead(t *testing.T) {
 	}
 }
 
-// TestXGBoostLimit finds the largest job: its list of workers can be passed to a process. A number that is not sensible
-// is answered without building the list.
+// TestXGBoostLimit finds the largest job: its list of workers can be passed to a process. An excessive number is
+// rejected without building the list.
 func TestXGBoostLimit(t *testing.T) {
 	problems := func(workers int) []schema.Problem {
 		job := jobOf(XGBoostJob(), "higgs", []string{"Master:1", fmt.Sprint("Worker:", workers)})

@@ -27,8 +27,8 @@ func jobWith(container, pod map[string]any) *unstructured.Unstructured {
 		"spec":     map[string]any{"tfReplicaSpecs": map[string]any{"Worker": map[string]any{"template": map[string]any{"spec": spec}}}}}}
 }
 
-// TestRestartPolicyBehindManyWarnings: the event that clients of 1.9 know is planned, however many warnings there are of
-// fields that stand before the restart policy.
+// TestRestartPolicyBehindManyWarnings: the event that clients of 1.9 know is planned, even if many warnings about other
+// fields precede the restart policy.
 func TestRestartPolicyBehindManyWarnings(t *testing.T) {
 	for _, n := range []int{0, schema.MaxReported, 150} {
 		unknown := map[string]any{}
@@ -51,13 +51,13 @@ func TestRestartPolicyBehindManyWarnings(t *testing.T) {
 	}
 }
 
-// decided is what is planned for a job that nothing is there of yet.
+// decided returns the plan for a job without children.
 func decided(r *engine.Result) schema.Plan {
 	return plan.Decide(schema.Observed{Head: r.Head, Object: r.Object, Rejection: r.Rejection, Now: time.Unix(1767225600, 0), KeepsGeneration: true})
 }
 
-// TestBriefDecidesTheSame: of a job with many mistakes the cache holds the first few and a count, in its head, too, and
-// nothing that is planned depends on the others.
+// TestBriefDecidesTheSame: for a job with many problems the cache holds the first few and a count, also in its head. No
+// plan depends on the others.
 func TestBriefDecidesTheSame(t *testing.T) {
 	unknown, wrong := map[string]any{}, make([]any, 150)
 	for i := range wrong {

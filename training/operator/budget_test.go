@@ -10,11 +10,11 @@ import (
 	"stoic/training/kinds"
 )
 
-// mostHeldOfProblems is how many bytes an object takes in the cache if all is wrong with it. The race detector would
+// mostHeldOfProblems bounds the bytes in the cache of an object full of problems. The race detector would
 // measure itself, so it leaves this file out.
 const mostHeldOfProblems = 4 << 10
 
-// TestBudgetHeldOfProblems: what the cache holds of an object does not grow with the mistakes in it.
+// TestBudgetHeldOfProblems: the size of an object in the cache does not grow with its number of problems.
 func TestBudgetHeldOfProblems(t *testing.T) {
 	const objects = 50
 	env := make([]any, 1000)

@@ -12,38 +12,38 @@ import (
 	"stoic/training"
 )
 
-// census counts the jobs that there are by going through the caches whenever somebody scrapes. Nothing is kept in step with
-// the caches, so nothing can get out of step, and what changes a job has nothing more to do.
+// census counts the existing jobs by iterating over the caches at each scrape. It keeps no state beside the caches that
+// could diverge from them, and changes of jobs need not update it.
 type census struct {
 	jobs, oldest *prometheus.Desc
 	namespace    func(string) string // the label for a namespace, of which there is a bounded number
 
 	mu    sync.Mutex
 	kinds []served
-	// places is kept from one scrape to the next: a scrape makes nothing for each job.
+	// places is kept between scrapes, so that a scrape allocates nothing for each job.
 	places map[place]*tally
 }
 
-// served is a kind with its jobs in the cache. Two versions of a kind are two of them, of one framework.
+// served is a kind with its jobs in the cache. Two versions of a kind are two entries with the same framework.
 type served struct {
 	kind *training.Kind
 	all  iter.Seq[*engine.Result]
 }
 
-// place and state are the labels of a sample.
+// place holds the labels of a sample, except the state.
 type place struct{ namespace, framework string }
 
-// tally of the jobs in one place.
+// tally holds the counts of the jobs in one place.
 type tally struct {
 	states [states]int
 	oldest int64 // when that of the pending jobs which waits for longest began to wait, in Unix seconds; 0: none is pending
 }
 
-// state of a job, in the words of its conditions.
+// state is the state of a job; each state but unknown is a type of condition.
 type state int
 
 const (
-	unknown state = iota // nothing is on record yet
+	unknown state = iota // there is no condition yet
 	created
 	running
 	restarting
@@ -53,13 +53,13 @@ const (
 	states
 )
 
-// words are the values of the label state, in the order of the constants.
+// words returns the values of the label state, in the order of the constants.
 func words() [states]string {
 	return [states]string{"Unknown", string(training.Created), string(training.Running), string(training.Restarting),
 		string(training.Suspended), string(training.Succeeded), string(training.Failed)}
 }
 
-// stateOf a status is its last condition that is True. That is what kubectl shows in the column STATE, but of a job that was
+// stateOf returns the last condition that is True. kubectl shows the same in the column STATE, except for a job that was
 // resumed and does not run yet: there kubectl shows Suspended, which is False.
 func stateOf(s *training.Status) state {
 	for i := len(s.Conditions) - 1; i >= 0; i-- {
@@ -94,20 +94,20 @@ func newCensus(namespace func(string) string) *census {
 			[]string{"job_namespace", "framework"}, nil)}
 }
 
-// serve reports the jobs of a kind from now on.
+// serve adds a kind whose jobs are counted from now on.
 func (c *census) serve(kind *training.Kind, all iter.Seq[*engine.Result]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.kinds = append(c.kinds, served{kind, all})
 }
 
-// Describe is one of the two methods of a prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (c *census) Describe(out chan<- *prometheus.Desc) {
 	out <- c.jobs
 	out <- c.oldest
 }
 
-// Collect is the other one.
+// Collect implements prometheus.Collector.
 func (c *census) Collect(out chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +125,7 @@ func (c *census) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// count goes through all jobs. Places that were empty already the last time are forgotten.
+// count counts all jobs. It removes places that were already empty in the last count.
 func (c *census) count() {
 	for at, t := range c.places {
 		if *t == (tally{}) {
@@ -163,8 +163,8 @@ func (c *census) add(kind *training.Kind, job *engine.Result, now time.Time) {
 	}
 }
 
-// waitsSince is when a job was made, or resumed. The status is a claim of who wrote it last; a time that cannot be is passed
-// over, as it would hide that the job waits.
+// waitsSince returns when a job was created or resumed. Any client may have written the status, so an implausible time in
+// it is ignored: it would hide that the job waits.
 func waitsSince(head *training.Head, now time.Time) time.Time {
 	began := head.Meta.CreationTimestamp.Time
 	resumed := head.Status.StartTime

@@ -20,7 +20,7 @@ import (
 	"stoic/training/plan"
 )
 
-// inCache is a job as the cache holds it, whose conditions are given as "Created" or "Running=False". It was made at 1000 s.
+// inCache returns a job as in the cache, with conditions such as "Created" or "Running=False". It was created at 1000 s.
 func inCache(kind *training.Kind, namespace string, conditions ...string) *engine.Result {
 	head := &training.Head{Kind: kind}
 	head.Meta.Namespace, head.Meta.Name, head.Meta.CreationTimestamp = namespace, "peculiar", metav1.Unix(1000, 0)
@@ -36,7 +36,7 @@ func inCache(kind *training.Kind, namespace string, conditions ...string) *engin
 	return result
 }
 
-// counting is a census of jobs.
+// counting returns a census of jobs.
 func counting(jobs map[*training.Kind][]*engine.Result) (*Metrics, *prometheus.Registry) {
 	registry := prometheus.NewRegistry()
 	m := NewMetrics(registry)
@@ -83,7 +83,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// samples of a family, a line each, sorted.
+// samples returns the samples of a family, one per line, sorted.
 func samples(t *testing.T, registry *prometheus.Registry, family string) string {
 	t.Helper()
 	families, err := registry.Gather()
@@ -106,7 +106,7 @@ func samples(t *testing.T, registry *prometheus.Registry, family string) string 
 	return strings.Join(lines, "")
 }
 
-// TestOldestPending: of all that wait, by namespace and framework, the one that has waited for longest.
+// TestOldestPending checks the sample of the longest-waiting job for each namespace and framework.
 func TestOldestPending(t *testing.T) {
 	tf, mpi, mpi2 := kinds.TFJob(), kinds.Served()[0], kinds.Served()[0]
 	for _, k := range kinds.Served() {
@@ -155,7 +155,7 @@ func TestOldestPending(t *testing.T) {
 	}
 }
 
-// TestSeriesOfJobsAreBounded: whatever namespaces and statuses there are, at most so many.
+// TestSeriesOfJobsAreBounded: the number of series is bounded, whatever namespaces and statuses exist.
 func TestSeriesOfJobsAreBounded(t *testing.T) {
 	frameworks := map[string]bool{}
 	jobs := map[*training.Kind][]*engine.Result{}
@@ -180,7 +180,7 @@ func TestSeriesOfJobsAreBounded(t *testing.T) {
 			t.Fatalf("%s: label %s=%q", family, name, value)
 		}
 	})
-	// What is not there any more takes no memory.
+	// Deleted jobs take no memory.
 	for i := range m.census.kinds {
 		m.census.kinds[i].all = func(func(*engine.Result) bool) {}
 	}
@@ -194,7 +194,7 @@ func TestSeriesOfJobsAreBounded(t *testing.T) {
 	}
 }
 
-// TestTimesAreObservedOnce: a plan counts each start and each end once; see the stories of package plan for when.
+// TestTimesAreObservedOnce: each start and each end is observed once. The golden tests of package plan show when.
 func TestTimesAreObservedOnce(t *testing.T) {
 	m, registry := counting(nil)
 	for _, c := range []schema.Count{{Counter: string(plan.CountStarted), Took: 3 * time.Second}, {Counter: string(plan.CountSucceeded), Took: 2 * time.Hour},
@@ -231,7 +231,7 @@ func TestTimesAreObservedOnce(t *testing.T) {
 	}
 }
 
-// manyJobs in a hundred namespaces, in all states.
+// manyJobs returns jobs in a hundred namespaces, in all states.
 func manyJobs(n int) iter.Seq[*engine.Result] {
 	all := make([]*engine.Result, n)
 	for i := range all {
@@ -240,7 +240,7 @@ func manyJobs(n int) iter.Seq[*engine.Result] {
 	return slices.Values(all)
 }
 
-// BenchmarkScrape goes through 10,000 jobs, as each scrape does.
+// BenchmarkScrape counts 10,000 jobs, as each scrape does.
 func BenchmarkScrape(b *testing.B) {
 	for _, n := range []int{0, 1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -254,7 +254,7 @@ func BenchmarkScrape(b *testing.B) {
 	}
 }
 
-// TestScrapeMakesNothingForAJob: the memory that a scrape takes does not grow with the jobs.
+// TestScrapeMakesNothingForAJob: the memory that a scrape allocates does not grow with the number of jobs.
 func TestScrapeMakesNothingForAJob(t *testing.T) {
 	m := NewMetrics(prometheus.NewRegistry())
 	m.census.serve(kinds.TFJob(), manyJobs(10_000))

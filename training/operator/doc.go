@@ -1,5 +1,5 @@
 // Package operator answers one question: HOW DOES THE ENGINE SERVE TRAINING JOBS?
 //
-// It gives the engine one Watch for each kind: the converter, the planner, the dependents that jobs own, and the
-// counters of jobs. It is the only package that knows both the engine and training jobs.
+// It provides one Watch for each kind to the engine: the converter, the planner, the resources that jobs own, and the
+// metrics. It is the only package that connects the engine with training jobs.
 package operator

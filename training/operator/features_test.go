@@ -14,7 +14,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// feature is something that every kind has, or that its own fields say it has not.
+// feature is a feature that every kind has, unless has excludes it.
 type feature struct {
 	policy  map[string]any // members of spec.runPolicy
 	spec    map[string]any // further members of spec
@@ -22,15 +22,15 @@ type feature struct {
 	ledger  string
 	failed  bool // the first worker has failed, with an exit code that is retried where the kind does that
 	cluster training.Cluster
-	// grown: shown is given all that is created until nothing is missing, while each pod runs as soon as it is there.
+	// grown: shown gets everything that is created until nothing is missing. Each pod runs as soon as it is created.
 	grown bool
-	// has says whether the kind has the feature; nil: all do.
+	// has reports whether the kind has the feature; nil: all do.
 	has func(*training.Kind) bool
-	// shown is what is wrong with the plan, or "".
+	// shown returns what is wrong with the plan, or "".
 	shown func(*training.Kind, schema.Plan) string
 }
 
-// features are those that the contract of training-operator has for all kinds.
+// features returns the features that training-operator documents for all kinds.
 func features() map[string]feature {
 	running := map[string]any{"startTime": "2026-01-02T02:00:00Z", "conditions": []any{happened("Created"), happened("Running")}}
 	over := map[string]any{"startTime": "2026-01-02T02:00:00Z", "completionTime": "2026-01-02T02:30:00Z",
@@ -69,7 +69,7 @@ func features() map[string]feature {
 	}
 }
 
-// fails: the job has failed; or, of a kind whose launcher is a Job, that Job is given the limit.
+// fails returns a check that the job has failed or, for a kind whose launcher is a batch/v1 Job, that the Job has the limit.
 func fails(limit string) func(*training.Kind, schema.Plan) string {
 	return func(k *training.Kind, p schema.Plan) string {
 		if slices.ContainsFunc(k.ReplicaTypes, func(r training.KnownReplicaType) bool { return r.Batch }) {
@@ -79,7 +79,7 @@ func fails(limit string) func(*training.Kind, schema.Plan) string {
 	}
 }
 
-// TestFeatures: each kind has each feature, or rejects or warns of the field that would ask for it.
+// TestFeatures: each kind has each feature, or rejects the field that requests it, or warns about it.
 func TestFeatures(t *testing.T) {
 	for _, kind := range kinds.Served() {
 		for name, f := range features() {
@@ -133,7 +133,7 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// job of a kind that asks for the feature: one replica of each required type, two workers.
+// job returns a job of a kind that uses the feature: one replica of each required type, two workers.
 func (f feature) job(kind *training.Kind) *unstructured.Unstructured {
 	rtypes := map[string]any{}
 	for _, rtype := range kind.ReplicaTypes {
@@ -179,13 +179,13 @@ func happened(of string) any {
 	return map[string]any{"type": of, "status": "True", "lastTransitionTime": "2026-01-02T02:00:00Z", "lastUpdateTime": "2026-01-02T02:00:00Z"}
 }
 
-// conditionOf says whether the planned status has the condition.
+// conditionOf reports whether the condition is True in the planned status.
 func conditionOf(p schema.Plan, of training.ConditionType) bool {
 	status, ok := p.Status.(*training.Status)
 	return ok && slices.ContainsFunc(status.Conditions, func(c training.Condition) bool { return c.Type == of && c.Status == "True" })
 }
 
-// bodiesOf are the bodies of the objects of a kind that a plan creates.
+// bodiesOf returns the bodies of the objects of a kind that a plan creates.
 func bodiesOf(p schema.Plan, kind string) (bodies []string) {
 	for _, o := range p.Create {
 		if o.Resource.Kind == kind {
@@ -195,7 +195,7 @@ func bodiesOf(p schema.Plan, kind string) (bodies []string) {
 	return bodies
 }
 
-// is says nothing if all is well.
+// is returns "" if well is true.
 func is(well bool, otherwise string) string {
 	if well {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// admission is what Kueue adds to the templates of a job that it starts, in the same patch.
+// admission is what Kueue adds to the pod templates when it starts a job, in the same patch.
 func admission() map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"kueue.x-k8s.io/podset": "all"}, "annotations": map[string]any{"kueue.x-k8s.io/workload": "job-pi"}},
@@ -33,8 +33,8 @@ func (p *plane) admit(suspend bool, into map[string]any) {
 	p.patch(map[string]any{"spec": map[string]any{"runPolicy": map[string]any{"suspend": suspend}, p.kind.ReplicaSpecsField: roles}})
 }
 
-// TestStartedByKueue: a job that Kueue starts has pods with all that Kueue put into its templates, and a job that it stops has none.
-// Started again without, the pods have nothing of it.
+// TestStartedByKueue: the pods of a job that Kueue starts have everything that Kueue added to its templates, and a job that it
+// stops has no pods. If the job is started again without these additions, its pods have none of them.
 func TestStartedByKueue(t *testing.T) {
 	for _, kind := range kinds.Served() {
 		t.Run(kind.APIVersion()+" "+kind.Name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestStartedByKueue(t *testing.T) {
 	}
 }
 
-// eachPod of the running job has what Kueue adds, or has not.
+// eachPod checks that each pod of the running job has, or lacks, what Kueue adds.
 func (p *plane) eachPod(t *testing.T, admitted bool) {
 	t.Helper()
 	wanted := 0
@@ -97,7 +97,7 @@ func (p *plane) eachPod(t *testing.T, admitted bool) {
 	}
 }
 
-// stopJobs deletes the pods of Jobs that are suspended, as the controller of Jobs does.
+// stopJobs deletes the pods of suspended Jobs, as the Job controller does.
 func (p *plane) stopJobs() {
 	p.t.Helper()
 	for _, job := range p.model.Objects("jobs") {

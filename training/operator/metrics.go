@@ -11,7 +11,7 @@ import (
 	"stoic/training/plan"
 )
 
-// Metrics count what happens to jobs. The names are those of the operator that this one replaces; no label ever holds
+// Metrics count what happens to jobs. The names are those of training-operator; no label ever holds
 // the name of a job.
 type Metrics struct {
 	jobs     map[plan.Counter]*prometheus.CounterVec // job_namespace, framework
@@ -21,13 +21,13 @@ type Metrics struct {
 	duration *prometheus.HistogramVec                // framework, result
 	census   *census
 
-	// namespaces that have been a label. A cluster that makes a namespace for every run would otherwise fill the
-	// memory of who keeps the samples, ours first.
+	// namespaces holds the namespaces that are used as a label. It is bounded, because a cluster that creates a
+	// namespace for every run would otherwise fill the memory of this process and of the metrics store.
 	mu         sync.Mutex
 	namespaces map[string]struct{}
 }
 
-// NewMetrics registers them.
+// NewMetrics creates and registers the metrics.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	m := &Metrics{jobs: map[plan.Counter]*prometheus.CounterVec{}, namespaces: map[string]struct{}{}}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -56,7 +56,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	return m
 }
 
-// histogram has classic buckets and, for scrapers that take them, native ones that are at most a tenth apart.
+// histogram returns options with classic buckets and, for scrapers that support them, native buckets that grow by at most 10 %.
 func histogram(name, help string, buckets []float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Name: "training_operator_" + name, Help: help, Buckets: buckets,
 		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour}
@@ -64,17 +64,17 @@ func histogram(name, help string, buckets []float64) prometheus.HistogramOpts {
 
 const minute, hour, day = 60, 60 * 60, 24 * 60 * 60 // seconds
 
-// latencies: images are pulled in seconds or minutes, nodes come in minutes, quota comes in hours.
+// latencies returns buckets for the start latency: images take seconds or minutes, new nodes minutes, quota hours.
 func latencies() []float64 {
 	return []float64{1, 2, 5, 10, 20, 30, minute, 2 * minute, 5 * minute, 10 * minute, 30 * minute, hour, 4 * hour, 12 * hour, day}
 }
 
-// durations of training: from a test of a minute to a month.
+// durations returns buckets for the duration of a job: from a short test to a month.
 func durations() []float64 {
 	return []float64{10, 30, minute, 5 * minute, 15 * minute, 30 * minute, hour, 2 * hour, 4 * hour, 8 * hour, 16 * hour, day, 2 * day, 4 * day, 8 * day, 16 * day, 32 * day}
 }
 
-// count notes a transition of one job.
+// count counts a transition of one job.
 func (m *Metrics) count(kind *training.Kind, namespace string, c schema.Count) {
 	switch c.Counter {
 	case string(plan.CountRejected):
@@ -105,7 +105,7 @@ const (
 	otherNamespaces = "(others)"
 )
 
-// namespace is the label for the namespace of a job. The first ones keep their names.
+// namespace returns the label for the namespace of a job. After mostNamespaces namespaces, new ones share one label.
 func (m *Metrics) namespace(of string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

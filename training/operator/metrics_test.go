@@ -13,7 +13,7 @@ import (
 	"stoic/training/plan"
 )
 
-// TestNoLabelHoldsAJob counts all that can be counted of jobs. The labels are the namespace, the framework and the code.
+// TestNoLabelHoldsAJob increments every counter of jobs. The labels are the namespace, the framework and the code.
 func TestNoLabelHoldsAJob(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := NewMetrics(registry)
@@ -46,7 +46,7 @@ func TestNoLabelHoldsAJob(t *testing.T) {
 	}
 }
 
-// A cluster that makes a namespace for every run does not fill the memory: beyond a number they share one label.
+// In a cluster that creates a namespace for every run, namespaces beyond a maximum share one label, so memory is bounded.
 func TestNamespacesAreBounded(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := NewMetrics(registry)

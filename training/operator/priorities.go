@@ -9,12 +9,12 @@ import (
 	"stoic/training"
 )
 
-// readPriorities lets plans see the PriorityClasses of the cluster.
+// readPriorities returns a Read that makes the PriorityClasses of the cluster available to plans.
 func readPriorities() *watch.Read {
 	return &watch.Read{Resource: training.PriorityClasses(), Slim: slimPriority}
 }
 
-// slimPriority is total: an API server of another age may send anything.
+// slimPriority returns the cached state of a PriorityClass. It accepts any content: an API server of another version may send it.
 func slimPriority(u *unstructured.Unstructured) any {
 	value, _ := u.Object["value"].(int64)
 	p := training.PriorityState{Value: int32(min(max(value, math.MinInt32), math.MaxInt32))}

@@ -8,7 +8,7 @@ import (
 	"stoic/training"
 )
 
-// What an API server sends for a class may be anything; a value is bounded and never a loop bound.
+// An API server may send anything for a class; the value is clamped.
 func TestSlimPriority(t *testing.T) {
 	for name, c := range map[string]struct {
 		object map[string]any

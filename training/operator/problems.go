@@ -8,7 +8,7 @@ import (
 	"stoic/training"
 )
 
-// What conditions of pods are called, phases too. This package reads them as text.
+// Names of pod conditions, their values, pod phases and a reason. This package reads them as text.
 const (
 	scheduled, disruptionTarget, ready = "PodScheduled", "DisruptionTarget", "Ready"
 	isTrue, isFalse                    = "True", "False"
@@ -16,8 +16,8 @@ const (
 	schedulingGated                    = "SchedulingGated"
 )
 
-// problemOf a pod, or nil. It is total: what a kubelet or a controller of another version says is a problem without a name of its
-// own. What takes the pod away comes before what it waits for.
+// problemOf returns the problem of a pod, or nil. Unknown reasons of another version of Kubernetes become
+// ReasonPodCannotRun. The removal of the pod has precedence over what it waits for.
 //
 //	the pod                                                   reason
 //	DisruptionTarget is True, and it has not succeeded        see disruptions
@@ -59,7 +59,7 @@ func problem(reason, detail string) *training.PodProblem {
 	return &training.PodProblem{Reason: reason, Detail: schema.Clean(detail, training.MaxPodDetail)}
 }
 
-// said is what an API object says of a reason, without the space that an empty message would leave.
+// said joins a reason and a message, either of which may be empty.
 func said(reason, message string) string {
 	switch {
 	case message == "":
@@ -86,7 +86,7 @@ func named(known map[string]string, reason string) string {
 	return training.ReasonPodCannotRun
 }
 
-// disruptions are reasons of the condition DisruptionTarget.
+// disruptions maps reasons of the condition DisruptionTarget.
 func disruptions() map[string]string {
 	return map[string]string{
 		"PreemptionByScheduler":  training.ReasonPodPreempted,
@@ -97,8 +97,8 @@ func disruptions() map[string]string {
 	}
 }
 
-// ending is what a reason of the status of a pod means that has failed as a whole. The kubelet refuses pods by one name for each
-// resource: OutOfcpu, OutOfnvidia.com/gpu.
+// ending maps status.reason of a pod that has failed as a whole. When a resource is exhausted, the kubelet rejects pods
+// with one reason for each resource: OutOfcpu, OutOfnvidia.com/gpu.
 func ending(reason string) string {
 	if strings.HasPrefix(reason, "OutOf") {
 		return training.ReasonPodNotAdmitted
@@ -112,7 +112,7 @@ func ending(reason string) string {
 	}, reason)
 }
 
-// waits are reasons of containers that wait.
+// waits maps reasons of waiting containers.
 func waits() map[string]string {
 	image, container := training.ReasonPodImageFailed, training.ReasonPodContainerFailed
 	return map[string]string{

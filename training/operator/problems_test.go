@@ -17,7 +17,7 @@ func waiting(name, reason, message string) lean.Container {
 	return lean.Container{Name: name, State: lean.State{Waiting: &lean.Waiting{Reason: reason, Message: message}}}
 }
 
-// TestProblemOf: what kubelets, the scheduler and controllers of Kubernetes 1.36 say of pods that cannot run.
+// TestProblemOf covers what kubelets, the scheduler and controllers of Kubernetes 1.36 report about pods that cannot run.
 func TestProblemOf(t *testing.T) {
 	unscheduled := func(reason, message string) []lean.Condition {
 		return []lean.Condition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: message}}
@@ -77,7 +77,7 @@ func TestProblemOf(t *testing.T) {
 	}
 }
 
-// TestProblemOfAnything: whatever a pod says, its problem has a known reason and few clean words.
+// TestProblemOfAnything: whatever the status of a pod, its problem has a known reason and a short clean text.
 func TestProblemOfAnything(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"OutOf", "Evicted", "CrashLoopBackOff", "SchedulingGated", strings.Repeat("\x1b\n", 500)}))
 	container := rapid.Custom(func(t *rapid.T) lean.Container {

@@ -11,8 +11,8 @@ import (
 	"fmt"
 )
 
-// sshKey makes the data of a Secret of type kubernetes.io/ssh-auth: a new ECDSA P-521 key pair, the private key as PEM and
-// the public one as a line of authorized_keys.
+// sshKey returns the data of a Secret of type kubernetes.io/ssh-auth: a new ECDSA P-521 key pair, the private key as PEM and
+// the public key as a line of authorized_keys.
 func sshKey() (map[string]any, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
 	if err != nil {
@@ -32,7 +32,7 @@ func sshKey() (map[string]any, error) {
 	}}, nil
 }
 
-// authorizedKey is the line of a public key, which is an uncompressed point (RFC 5656, section 3.1).
+// authorizedKey returns the line for a public key, given as an uncompressed point (RFC 5656, section 3.1).
 func authorizedKey(point []byte) []byte {
 	const name, curve = "ecdsa-sha2-nistp521", "nistp521"
 	var blob []byte

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// The Secret holds a new ECDSA P-521 key each time, in the two forms that ssh and sshd read.
+// Each Secret holds a new ECDSA P-521 key, in the two forms that ssh and sshd read.
 func TestSSHKey(t *testing.T) {
 	fields, err := sshKey()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"stoic/training"
 )
 
-// plane is a model of the API server with one job, which the converter and the planner work on, and whoever else writes there:
-// users, kubelets, the controller of Jobs. Its clock moves when wait is called.
+// plane is a model of an API server with one job. The converter and the planner work on it, as do users, kubelets and the Job
+// controller. Its clock moves when wait is called.
 type plane struct {
 	t     *testing.T
 	kind  *training.Kind
@@ -42,7 +42,7 @@ func newPlane(t *testing.T, kind *training.Kind) *plane {
 
 func (p *plane) wait(d time.Duration) { p.now = p.now.Add(d) }
 
-// request is sent to the model, which must do what it asks for.
+// request sends a request to the model, which must accept it.
 func (p *plane) request(method, path, contentType string, body any) {
 	p.t.Helper()
 	text, isText := body.([]byte)
@@ -71,7 +71,7 @@ func (p *plane) job() string {
 	return path(p.kind.Group, p.kind.Version, p.kind.Plural, "pi")
 }
 
-// submit a job. Worker holds what is particular to its workers, on names members of runPolicy that are true.
+// submit creates a job. worker holds fields of its workers; on names members of runPolicy that are true.
 func (p *plane) submit(worker map[string]any, on ...string) {
 	p.t.Helper()
 	spec := specOf(p.kind, worker)
@@ -87,7 +87,7 @@ func (p *plane) patch(body map[string]any) {
 	p.request(http.MethodPatch, p.job(), asMerge, body)
 }
 
-// edit says how many workers there shall be.
+// edit sets the number of workers.
 func (p *plane) edit(replicas int64) {
 	p.t.Helper()
 	p.patch(workers(p.kind, "replicas", replicas))
@@ -95,7 +95,7 @@ func (p *plane) edit(replicas int64) {
 
 func (p *plane) scale() { p.edit(3) }
 
-// remove the job in the foreground, so that its finalizer holds it while it has pods.
+// remove deletes the job in the foreground, so that its finalizer keeps it while it has pods.
 func (p *plane) remove() {
 	p.request(http.MethodDelete, p.job(), asJSON, map[string]any{"propagationPolicy": "Foreground"})
 }
@@ -111,10 +111,10 @@ func (p *plane) status() *training.Status {
 
 func (p *plane) pods() []map[string]any { return p.model.Objects("pods") }
 
-// maxReconciles is more than any of the scenarios needs.
+// maxReconciles is more than any scenario needs.
 const maxReconciles = 20
 
-// settle reconciles until the planner wants to write nothing more.
+// settle reconciles until a plan has no more writes.
 func (p *plane) settle() {
 	p.t.Helper()
 	for range maxReconciles {
@@ -157,7 +157,7 @@ func (p *plane) child(u *unstructured.Unstructured, owned *watch.Owned) schema.C
 	return c
 }
 
-// carryOut a plan, in the order in which the engine does.
+// carryOut executes a plan, in the order of the engine.
 func (p *plane) carryOut(plan schema.Plan) {
 	p.t.Helper()
 	if len(plan.AddFinalizers)+len(plan.RemoveFinalizers) > 0 {
@@ -184,7 +184,7 @@ func (p *plane) carryOut(plan schema.Plan) {
 	}
 	for _, o := range plan.Create {
 		if p.unwatched(o.Resource) && p.model.Object(o.Resource.Plural, "ns", o.Name) != nil {
-			continue // such objects are asked for with pods, and never read
+			continue // such objects are created together with pods, and never read
 		}
 		p.request(http.MethodPost, path(o.Resource.Group, o.Resource.Version, o.Resource.Plural, ""), asJSON, []byte(o.Body))
 	}
@@ -194,7 +194,7 @@ func (p *plane) unwatched(r schema.Resource) bool {
 	return slices.ContainsFunc(p.watch.Owns, func(o *watch.Owned) bool { return o.Resource == r && o.Unwatched })
 }
 
-// run lets every pod run, and those that are made then, until none waits.
+// run lets every pod run, and those that are created then, until none is pending.
 func (p *plane) run() {
 	p.t.Helper()
 	for range maxReconciles {
@@ -236,7 +236,7 @@ func (p *plane) exits(pod map[string]any, code int) {
 	p.setPod(pod, map[string]any{"phase": phase, "containerStatuses": containers})
 }
 
-// failPods ends all pods in a way that is tried again: by a signal, those of a kind without exit codes by an eviction.
+// failPods ends all pods in a way that is retried: by a signal or, for a kind without exit codes, by an eviction.
 func (p *plane) failPods() {
 	p.t.Helper()
 	for _, pod := range slices.Clone(p.pods()) {
@@ -250,10 +250,10 @@ func (p *plane) failPods() {
 	}
 }
 
-// fail the job: the first pod of the replica type that decides ends for good.
+// fail ends pods with exit code 1, one after the other, until the job is over.
 func (p *plane) fail() { p.end(1, "Failed", "BackoffLimitExceeded") }
 
-// succeed ends all pods well, one after the other, until the job is over.
+// succeed lets all pods succeed, one after the other, until the job is over.
 func (p *plane) succeed() { p.end(0, "Complete", "CompletionsReached") }
 
 func (p *plane) end(code int, batch, reason string) {
@@ -274,7 +274,7 @@ func (p *plane) end(code int, batch, reason string) {
 	p.t.Fatalf("all pods of a %s have ended with %d, and the job goes on: %+v", p.kind.Name, code, p.stored()["status"])
 }
 
-// startJobs makes the pod of each Job that has none, as the controller of Jobs does.
+// startJobs creates the pod of each Job that has none, as the Job controller does.
 func (p *plane) startJobs() {
 	p.t.Helper()
 	for _, job := range p.model.Objects("jobs") {

@@ -17,11 +17,11 @@ import (
 	"stoic/training/kinds"
 )
 
-// statesFolder is where the goldens are that say what is stored of a job. Module tools/integrations shows them to the rules by
-// which other programs read a job.
+// statesFolder has the goldens of stored jobs. Module tools/integrations checks them with the rules by which other programs
+// read a job.
 var statesFolder = filepath.Join("..", "..", "test", "fixtures", "states")
 
-// scenario leads a job into one state. Between two calls of settle it is for users, kubelets and the clock to act.
+// scenario brings a job into one state. Between two calls of settle, users, kubelets and the clock act.
 type scenario struct {
 	name string
 	do   func(*plane)
@@ -72,8 +72,8 @@ func suspend(is bool) func(*plane) { return func(p *plane) { p.patch(policy("sus
 
 func edit(replicas int64) func(*plane) { return func(p *plane) { p.edit(replicas) } }
 
-// TestStoredStates holds what the operator stores of a job of each kind in each state: the converter and the planner work on a model
-// of the API server, and the golden is what is in its store. "running-pods" are the pods of "running".
+// TestStoredStates compares what the operator stores for a job of each kind in each state. The converter and the planner work on a
+// model of the API server, and the golden has the stored job. "running-pods" are the pods of "running".
 func TestStoredStates(t *testing.T) {
 	for _, kind := range kinds.Served() {
 		file := filepath.Join(statesFolder, kind.Singular+"-"+kind.Version+".txtar")
@@ -104,8 +104,8 @@ func TestStoredStates(t *testing.T) {
 	}
 }
 
-// TestStoredStatesAreWhatTheySay: each scenario ends in the state that it is called after, so that a golden that was updated without
-// a look cannot be of another one.
+// TestStoredStatesAreWhatTheySay: each scenario ends in the state in its name, so that a golden that was updated without a
+// review cannot show another state.
 func TestStoredStatesAreWhatTheySay(t *testing.T) {
 	type c = training.ConditionType
 	is := map[string][]c{ // the conditions that are True, in their order
@@ -140,7 +140,7 @@ func TestStoredStatesAreWhatTheySay(t *testing.T) {
 	}
 }
 
-// TestNoOtherStoredStates: each file in the folder is of a kind that is served, so that one that is gone leaves none behind.
+// TestNoOtherStoredStates: each file in the folder belongs to a served kind, so that a removed kind leaves no file behind.
 func TestNoOtherStoredStates(t *testing.T) {
 	var want []string
 	for _, kind := range kinds.Served() {
@@ -162,7 +162,7 @@ func written(t *testing.T, object any) []byte {
 	return text
 }
 
-// specOf a job of a kind with one replica of each type and two workers. Worker holds what is particular to the worker.
+// specOf returns the spec of a job with one replica of each type and two workers. worker holds fields of the workers.
 func specOf(kind *training.Kind, worker map[string]any) map[string]any {
 	roles := map[string]any{}
 	for _, role := range kind.ReplicaTypes {

@@ -25,8 +25,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the golden files should say")
 
-// TestV2Beta1 shows whole plans of MPIJobs of kubeflow.org/v2beta1: each NAME.yaml of testdata holds a job and, behind it,
-// the children that are there, and NAME.want what is planned. A first line may say what is particular to the cluster.
+// TestV2Beta1 compares whole plans of MPIJobs of kubeflow.org/v2beta1: each NAME.yaml of testdata holds a job followed by
+// its existing children, and NAME.want the plan. A first line may have settings of the cluster.
 func TestV2Beta1(t *testing.T) {
 	files, err := filepath.Glob("testdata/v2beta1/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -69,7 +69,7 @@ func TestV2Beta1(t *testing.T) {
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// planOf decides on the first document, with all others as its children.
+// planOf returns the plan for the first document, with all others as its children.
 func planOf(t *testing.T, text []byte) string {
 	t.Helper()
 	cluster, _, _ := strings.Cut(string(text), "\n")
@@ -151,7 +151,7 @@ func parsed(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-// described is a plan for readers to review.
+// described returns a plan as text for review.
 func described(p schema.Plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "rule %s\n", p.Rule)

@@ -18,10 +18,10 @@ import (
 	"stoic/training/plan"
 )
 
-// Name of the operator: events come from it, and its metrics begin with it.
+// Name is the name of the operator: the source of its events and, with underscores, the prefix of its metrics.
 const Name = "training-operator"
 
-// Watches are those of the kinds, for the engine. m counts what happens to their jobs.
+// Watches returns the Watch of each kind, for the engine. m counts what happens to their jobs.
 func Watches(kinds []*training.Kind, m *Metrics) []watch.Watch {
 	owned, priorities := owns(kinds), readPriorities()
 	watches := make([]watch.Watch, len(kinds))
@@ -52,7 +52,7 @@ func Watches(kinds []*training.Kind, m *Metrics) []watch.Watch {
 	return watches
 }
 
-// Convert is convert.Object in the words of the engine.
+// Convert runs convert.Object and returns its result in the types of the engine.
 func Convert(kind *training.Kind, u *unstructured.Unstructured) *engine.Result {
 	found := convert.Object(kind, u)
 	result := &engine.Result{Head: &found.Head.Head, Panic: found.Panic}
@@ -66,8 +66,8 @@ func Convert(kind *training.Kind, u *unstructured.Unstructured) *engine.Result {
 	return result
 }
 
-// owns returns the dependents of jobs by resource: one value for each, which the kinds share.
-// One that is not watched is apart.
+// owns returns a function that returns the Owned of a resource. The kinds share one Owned for each resource, and a
+// separate one if the resource is not watched.
 func owns(kinds []*training.Kind) func(r schema.Resource, unwatched bool) *watch.Owned {
 	operators := make([]string, len(kinds))
 	for i, kind := range kinds {
@@ -92,7 +92,7 @@ func owns(kinds []*training.Kind) func(r schema.Resource, unwatched bool) *watch
 	}
 }
 
-// labels of the children of one job.
+// labels returns the labels that select the children of one job.
 func labels(head *schema.Head) map[string]string {
 	job, _ := head.Own.(*training.Head)
 	if job == nil {
@@ -119,7 +119,7 @@ func ownedOf(r schema.Resource, unwatched bool) *watch.Owned {
 		return &watch.Owned{Resource: r, Slim: func(u *unstructured.Unstructured) any { return training.BatchStateOf(u.Object) }, Relabel: true,
 			Reasons: reasonsOf(reasons)}
 	}
-	// Earlier operators made such objects without labels.
+	// Relabel: training-operator and mpi-operator created such objects without these labels.
 	form := training.FormOf(r)
 	return &watch.Owned{Resource: r, Slim: func(u *unstructured.Unstructured) any { return form.StateOf(u.Object) }, Optional: true, Relabel: true,
 		Alternative: training.IsNative(r), Unwatched: unwatched, Generators: generators(r), Reasons: reasonsOf(reasons)}
@@ -129,7 +129,7 @@ func reasonsOf(r training.DependentReasons) watch.Reasons {
 	return watch.Reasons{Created: r.Created, CreateFailed: r.CreateFailed, UpdateFailed: r.UpdateFailed, Deleted: r.Deleted, DeleteFailed: r.DeleteFailed}
 }
 
-// generators of what is in a dependent object and may not stand in a plan.
+// generators returns the generators of content that must not appear in a plan.
 func generators(r schema.Resource) map[string]watch.Generator {
 	if r == schema.Secrets() {
 		return map[string]watch.Generator{training.GenerateSSHKey: sshKey}
@@ -158,7 +158,7 @@ func slimPod(p *lean.Object) any {
 	return s
 }
 
-// maxCause bounds what is kept of why a pod failed.
+// maxCause bounds the cached reason and message of a failed pod, in bytes each.
 const maxCause = 256
 
 func sameCause(a, b *training.Cause) bool {
@@ -168,7 +168,8 @@ func sameCause(a, b *training.Cause) bool {
 	return *a == *b
 }
 
-// samePod: other words for the same problem, such as how many nodes are full, change nothing.
+// samePod reports whether two states are equal for plans. A different message of the same problem, such as how many nodes
+// are full, makes no difference.
 func samePod(a, b any) bool {
 	was, ok1 := a.(*training.PodState)
 	is, ok2 := b.(*training.PodState)

@@ -21,7 +21,7 @@ func TestRowOfAPod(t *testing.T) {
 	}
 }
 
-// What is kept of a pod wakes its job when it changes, and nothing else does.
+// A change of the cached state of a pod enqueues its job, and no other change does.
 func TestWhatOfAPodWakes(t *testing.T) {
 	pod := func() *training.PodState {
 		return &training.PodState{ReplicaType: "worker", Phase: "Running", Exits: []training.Exit{{Container: "tensorflow", Code: 1}}, Restarts: 1, ConsecutiveFailures: 1,
@@ -62,7 +62,7 @@ func TestWhatOfAPodWakes(t *testing.T) {
 	}
 }
 
-// A panic that training/convert has recovered from is handed to the engine, which counts and logs it.
+// A panic that training/convert recovers is passed to the engine, which counts and logs it.
 func TestConvertHandsPanicsOn(t *testing.T) {
 	broken := *kinds.TFJob()
 	broken.Options = func() any { panic("oh") }

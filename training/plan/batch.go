@@ -13,25 +13,26 @@ import (
 	"stoic/training"
 )
 
-// A replica type may be run by a batch/v1 Job (training.KnownReplicaType.Batch): the Job makes its pod, makes it again
-// after a failure, and holds the limits. The plan makes the Job and follows it.
+// A replica type may be run by a batch/v1 Job (training.KnownReplicaType.Batch). The Job creates its pod, replaces it
+// after a failure, and has the limits. The plan creates the Job and follows its status. In this file, Job is the batch/v1
+// Job and job is the training job.
 //
-//	the batch/v1 Job                            then
-//	is not there                                it is created, when its pod may start
-//	is being deleted                            its name is waited for
-//	is complete, or has failed                  so has the job
-//	runs                                        its limits follow those of the job
-//	is suspended, and nothing differs           it continues, when its pod may start
-//	is suspended, and another scheduling is     status.startTime is cleared, if it has started before: the API server
-//	wanted: labels, node selector, tolerations  takes other scheduling only then. It changes as the Job continues
-//	is suspended, and all else differs          it is deleted when its pods are gone, and created again
+//	the batch/v1 Job                            action
+//	does not exist                              it is created, when its pod may start
+//	is being deleted                            none, until the name is free
+//	is complete, or has failed                  the job gets the same terminal condition
+//	runs                                        its limits are updated to those of the job
+//	is suspended, and nothing differs           it is resumed, when its pod may start
+//	is suspended, and its scheduling differs:   if it was started before, status.startTime is cleared, as the API server
+//	labels, node selector, tolerations          requires for such an update. The update is sent when the Job is resumed
+//	is suspended, and anything else differs     it is deleted when its pods no longer run, and created again
 //
-// A job that is suspended has no Job unless it has run: its pod would not wait for others when the job continues.
+// A job that was suspended before it ran has no Job: otherwise the pod of the Job would not wait for others on resumption.
 //
-// A Job that an earlier operator made is not seen before it has our labels, which it gets when its creation finds it: see
-// mayBeUnseen.
+// A Job that an earlier operator created is not in the cache until it has our labels. It gets them when its creation finds
+// that it exists: see mayBeUnseen.
 
-// batchJob is the Job of the replica type; nil if it is not there, or if there is no such replica type.
+// batchJob returns the Job of the replica type; nil if it does not exist, or if there is no such replica type.
 func (d *draft) batchJob() *training.BatchJob {
 	if d.Job == nil {
 		return nil
@@ -49,13 +50,13 @@ func (d *draft) batchJob() *training.BatchJob {
 	return nil
 }
 
-// mayBeUnseen: the job has begun, and not under us, so that its Job may be there without our labels. Under a CRD without
-// observedGeneration this is so of every job that has begun and has no Job.
+// mayBeUnseen reports whether a Job without our labels may exist: the job was started by another operator. Under a CRD
+// without observedGeneration this is assumed of every started job that has no Job.
 func (d *draft) mayBeUnseen() bool {
 	return d.batchJob() == nil && d.Head.Status.StartTime != nil && d.Head.Status.ObservedGeneration == 0
 }
 
-// runBatch brings the Job of a job that runs to what is wanted.
+// runBatch creates, resumes or updates the Job of a job that runs.
 func (d *draft) runBatch() {
 	rtype := d.Job.BatchReplicaType()
 	if rtype == nil {
@@ -77,8 +78,8 @@ func (d *draft) runBatch() {
 	}
 }
 
-// suspendBatch keeps the Job, so that what it counts is not lost. It answers whether the Job does not run any more: other pods
-// are deleted only then, as the loss of these would be a failure to it.
+// suspendBatch suspends the Job and keeps it, so that its counts are not lost. It reports whether the Job no longer runs.
+// Only then may other pods be deleted: the Job would fail if it lost them.
 func (d *draft) suspendBatch() (rests bool) {
 	rtype, job := d.Job.BatchReplicaType(), d.batchJob()
 	switch {
@@ -92,7 +93,7 @@ func (d *draft) suspendBatch() (rests bool) {
 	return true
 }
 
-// stopBatch suspends a Job that runs: its pods are deleted by its controller.
+// stopBatch suspends a Job that runs, so that its controller deletes its pods. It reports whether it did.
 func (d *draft) stopBatch(job *training.BatchJob) (stops bool) {
 	if job.Suspended || job.Deleting || job.End != training.BatchRunning {
 		return false
@@ -101,12 +102,12 @@ func (d *draft) stopBatch(job *training.BatchJob) (stops bool) {
 	return true
 }
 
-// cleanBatch is what cleanPodPolicy says of the Job and its pods.
+// cleanBatch applies cleanPodPolicy to the Job and its pods.
 //
-//	policy    a Job that runs    pods of one that is over
-//	None      runs on            stay
+//	policy    a Job that runs    pods of a Job that is over
+//	None      continues          stay
 //	Running   is suspended       stay
-//	All       is suspended       go
+//	All       is suspended       are deleted
 func (d *draft) cleanBatch() {
 	job := d.batchJob()
 	if job == nil || d.Job.Policy.CleanPods == training.CleanNone {
@@ -117,7 +118,7 @@ func (d *draft) cleanBatch() {
 		return
 	}
 	for i := range d.BatchPods {
-		if d.BatchPods[i].Through == job.UID { // another Job is somebody's work by hand
+		if d.BatchPods[i].Through == job.UID { // a user created any other Job by hand
 			d.deletePod(&d.BatchPods[i])
 		}
 	}
@@ -143,7 +144,7 @@ func (d *draft) createBatch(rtype *training.ReplicaType, suspend bool) {
 		"apiVersion": r.APIVersion(), "kind": r.Kind, "metadata": meta, "spec": spec})})
 }
 
-// batchTemplate is the pod template of the Job.
+// batchTemplate returns the pod template of the Job.
 func (d *draft) batchTemplate(rtype *training.ReplicaType) map[string]any {
 	builder := newBuilder(d.Job)
 	builder.native = d.nativeOfNewPods()
@@ -176,7 +177,7 @@ func (d *draft) resumeBatch(rtype *training.ReplicaType, job *training.BatchJob)
 	}
 }
 
-// hasBatchPods says whether a pod of the Job may still run.
+// hasBatchPods reports whether a pod of the Job may still run.
 func (d *draft) hasBatchPods(job *training.BatchJob) bool {
 	return job.Active > 0 || slices.ContainsFunc(d.BatchPods, func(p training.Pod) bool {
 		return p.Through == job.UID && p.Phase != corev1.PodSucceeded && p.Phase != corev1.PodFailed
@@ -189,11 +190,11 @@ func (d *draft) patchBatch(job *training.BatchJob, spec map[string]any) {
 	}
 }
 
-// defaultBackoff is what the API server takes for no backoffLimit.
+// defaultBackoff is the API server's default of backoffLimit.
 const defaultBackoff = 6
 
-// limits of the Job that are not those of the job. One that an earlier operator made may delete itself, and with it what
-// is on record of its end.
+// limits returns a patch of the limits of the Job that differ from those of the job. It also removes a TTL that an earlier
+// operator set: otherwise the Job could be deleted together with the record of its end.
 func limits(want training.BatchPolicy, job *training.BatchJob) map[string]any {
 	differ := map[string]any{}
 	backoff := want.Backoff
@@ -213,8 +214,8 @@ func limits(want training.BatchPolicy, job *training.BatchJob) map[string]any {
 	return differ
 }
 
-// schedulingDifferences are what of the scheduling is stored otherwise, as a merge patch of a pod template. Labels and
-// annotations that are only stored are those of the Job's controller.
+// schedulingDifferences returns a merge patch of the pod template to the desired scheduling. It keeps labels and annotations
+// that are not desired: the Job's controller set them.
 func schedulingDifferences(want map[string]any, stored []byte) map[string]any {
 	differ, has := map[string]any{}, object(stored)
 	meta, storedMeta := object(schema.JSON(want["metadata"])), object(has["metadata"])
@@ -239,16 +240,15 @@ func schedulingDifferences(want map[string]any, stored []byte) map[string]any {
 	return differ
 }
 
-// tallyBatch counts the pods of the Job that run; how many failed, its controller knows. One that has succeeded counts as such
-// before its controller says that the Job is complete, a second later: that nothing runs and nothing is done would be a status of
-// its own.
+// tallyBatch counts running pods of the Job; the number of failed ones comes from the status of the Job. A pod that has succeeded
+// is counted before the Job is complete, about a second later: otherwise a status without any counts would be written in between.
 func (d *draft) tallyBatch(counts map[string]training.ReplicaStatus) {
 	rtype, job := d.Job.BatchReplicaType(), d.batchJob()
 	if rtype == nil {
 		return
 	}
 	if job == nil {
-		if d.mayBeUnseen() { // what is on record counts until it is seen
+		if d.mayBeUnseen() { // until it is seen, the stored counts are kept
 			recorded := d.Head.Status.ReplicaStatuses[rtype.Name]
 			recorded.Selector = counts[rtype.Name].Selector
 			counts[rtype.Name] = recorded
@@ -271,7 +271,7 @@ func (d *draft) tallyBatch(counts map[string]training.ReplicaStatus) {
 	counts[rtype.Name] = count
 }
 
-// activeBatch: the pod of the Job runs, and so do all replicas beside it.
+// activeBatch reports whether the pod of the Job and all other replicas run.
 func (d *draft) activeBatch() bool {
 	for i := range d.Job.ReplicaTypes {
 		rtype := &d.Job.ReplicaTypes[i]
@@ -282,7 +282,7 @@ func (d *draft) activeBatch() bool {
 	return true
 }
 
-// batchFailed: the Job has failed, or its replicas were evicted that no one replaces.
+// batchFailed fails the job if the Job has failed, or if replicas were evicted that are not replaced.
 func (d *draft) batchFailed() bool {
 	rtype := d.Job.BatchReplicaType()
 	if rtype == nil {
@@ -310,9 +310,9 @@ func (d *draft) batchFailed() bool {
 	return true
 }
 
-// awaitedFailed: the Job is not made before all replicas of another replica type are ready, and one of them has failed that no one
-// replaces. The job would wait forever: its deadline is that of the Job, which has none while it is suspended. Once the Job runs, its pod
-// decides what a failed replica means.
+// awaitedFailed fails the job if the Job waits for replicas of another type and one of these has failed and is not replaced.
+// The job would wait forever, as its deadline is set on the Job and does not count before the Job runs. Once the Job runs,
+// its pod decides what a failed replica means.
 func (d *draft) awaitedFailed(rtype *training.ReplicaType) bool {
 	awaited := d.Job.Awaited(rtype)
 	if job := d.batchJob(); awaited == nil || awaited.Restart != training.RestartNever || job != nil && !job.Suspended || d.mayBeUnseen() {
@@ -328,19 +328,19 @@ func (d *draft) awaitedFailed(rtype *training.ReplicaType) bool {
 	return false
 }
 
-// isOfEarlierRun: the pod was created before the job was suspended, and a finalizer keeps it. A pod that is not being deleted belongs to
-// this run, however old it is: the API server's clock may lag.
+// isOfEarlierRun reports whether the pod was created before the last suspension and only a finalizer keeps it. A pod that
+// is not being deleted belongs to this run, whatever its age: the API server's clock may lag.
 func (d *draft) isOfEarlierRun(pod *training.Pod) bool {
 	return pod.Deleting && !pod.Created.IsZero() && d.status.StartTime != nil && pod.Created.Before(d.status.StartTime.Time)
 }
 
-// isEvicted: its node has taken the pod away, whether it is being deleted by now or not.
+// isEvicted reports whether the kubelet evicted the pod, whether it is being deleted or not.
 func (r *replica) isEvicted() bool {
 	return r.pod != nil && r.pod.Phase == corev1.PodFailed && r.pod.Cause != nil && r.pod.Cause.Reason == training.ReasonEvicted
 }
 
-// batchCause is why the Job failed, and what the last of its pods that failed says of that. Where a container has failed, that is
-// nothing, whatever has become of earlier ones.
+// batchCause returns why the Job failed, together with the Cause of its newest failed pod. There is no Cause if a container
+// of that pod failed, whatever happened to earlier pods.
 func (d *draft) batchCause(job *training.BatchJob) (reason, message string) {
 	var last *training.Pod
 	for i := range d.BatchPods {

@@ -13,8 +13,8 @@ import (
 	"stoic/training/kinds/v2beta1"
 )
 
-// TestTallyBatch: the pods of a batch/v1 Job that run are active. One that has succeeded is done at once: it is never a launcher of
-// which neither is said, a second before its Job is complete.
+// TestTallyBatch: the running pods of a batch/v1 Job are active. A succeeded pod counts immediately: otherwise the launcher
+// would be neither active nor succeeded for the second until its Job is complete.
 func TestTallyBatch(t *testing.T) {
 	pod := func(phase corev1.PodPhase, through types.UID) training.Pod {
 		return training.Pod{Phase: phase, Through: through}
@@ -47,8 +47,8 @@ func TestTallyBatch(t *testing.T) {
 	}
 }
 
-// TestEvictedReplica: a worker that was evicted, and that nobody replaces, ends the job. One that was created before the job was
-// suspended, and that a finalizer keeps while it is deleted, does not.
+// TestEvictedReplica: an evicted worker that is not replaced ends the job. A worker from before a suspension, which only a
+// finalizer keeps, does not.
 func TestEvictedReplica(t *testing.T) {
 	began := metav1.Time{Time: time.Unix(1790000000, 0)}
 	for name, c := range map[string]struct {
@@ -74,7 +74,7 @@ func TestEvictedReplica(t *testing.T) {
 	}
 }
 
-// TestCleanBatchPods: cleanPodPolicy All takes the pods of our Job, and not those of another one that bears our label.
+// TestCleanBatchPods: cleanPodPolicy All deletes the pods of our Job, but not those of another Job with our label.
 func TestCleanBatchPods(t *testing.T) {
 	d := withBatch(training.BatchComplete)
 	d.Job.Policy.CleanPods = training.CleanAll
@@ -84,7 +84,7 @@ func TestCleanBatchPods(t *testing.T) {
 	}
 }
 
-// TestCompleted: a job ends when its batch/v1 Job says, but neither before it began nor in the future.
+// TestCompleted: the completion time is that of the batch/v1 Job, but neither before the start time nor in the future.
 func TestCompleted(t *testing.T) {
 	at := func(seconds int64) *metav1.Time { return &metav1.Time{Time: time.Unix(1790000000+seconds, 0)} }
 	for name, c := range map[string]struct {
@@ -106,7 +106,7 @@ func TestCompleted(t *testing.T) {
 	}
 }
 
-// withBatch is the draft of an MPIJob of which there is nothing but its batch/v1 Job.
+// withBatch returns the draft of an MPIJob whose only child is its batch/v1 Job.
 func withBatch(end training.BatchEnd) *draft {
 	kind := v2beta1.MPIJob()
 	head := &training.Head{Kind: kind}

@@ -6,8 +6,8 @@ import (
 	"stoic/training"
 )
 
-// begin notes that the job was seen, that it continues after a suspension, and since when it runs: the time
-// while suspended does not count towards the deadline.
+// begin sets Created and, after a suspension, Suspended to False. It sets the start time, again after a suspension,
+// because the time while suspended does not count towards the deadline.
 func begin(d *draft) bool {
 	d.create()
 	if d.status.Is(training.Suspended) {

@@ -12,8 +12,8 @@ import (
 	"stoic/training"
 )
 
-// builder makes the children of one job. What all replicas share is made once: the environment when the
-// first pod is asked for, and per replica type what template.go cuts out of the template.
+// builder builds the children of one job. It builds once what all replicas share: the environment, for the first pod, and
+// the pieces of the template (template.go), for each replica type.
 type builder struct {
 	job          *training.Job
 	environment  func(*training.ReplicaType, int) []training.EnvVar
@@ -28,7 +28,7 @@ func newBuilder(job *training.Job) *builder {
 	return &builder{job: job, podTemplates: make(map[string]*podTemplate, len(job.ReplicaTypes)), ports: make(map[string][]servicePort, len(job.ReplicaTypes))}
 }
 
-// metadata of a child. What it holds raw is the author's and continues as it was written.
+// metadata is the metadata of a child. Raw members keep what the user wrote.
 type metadata struct {
 	Name        string                     `json:"name"`
 	Namespace   string                     `json:"namespace"`
@@ -38,8 +38,8 @@ type metadata struct {
 	Owners      []metav1.OwnerReference    `json:"ownerReferences"`
 }
 
-// pod makes a replica's pod: the template with our labels over its own, and the environment behind its own.
-// A name or namespace in the template means nothing. Row is how many pods of the replica failed in a row before it.
+// pod returns a replica's pod: the template with the operator's labels, which win, and the environment appended to its own.
+// A name or namespace in the template is ignored. row is how many pods of the replica failed in a row before it.
 func (w *builder) pod(r *replica, row int64) schema.Object {
 	m := w.podTemplateOf(r.replicaType)
 	meta := w.metadata(r, w.podLabels(r, m))
@@ -57,7 +57,7 @@ func (w *builder) pod(r *replica, row int64) schema.Object {
 	return schema.Object{Resource: schema.Pods(), Namespace: meta.Namespace, Name: meta.Name, Body: body.Bytes()}
 }
 
-// template is the pod template of a replica that a batch/v1 Job makes.
+// template returns the pod template of a batch/v1 Job.
 func (w *builder) template(r *replica) []byte {
 	m := w.podTemplateOf(r.replicaType)
 	var body bytes.Buffer
@@ -71,7 +71,7 @@ func (w *builder) template(r *replica) []byte {
 	return body.Bytes()
 }
 
-// finish writes the spec of a pod behind its metadata.
+// finish appends the spec of a pod to its metadata.
 func (w *builder) finish(body *bytes.Buffer, r *replica, m *podTemplate) {
 	if w.environment == nil {
 		w.environment = func(*training.ReplicaType, int) []training.EnvVar { return nil }
@@ -101,7 +101,7 @@ func (w *builder) podTemplateOf(rtype *training.ReplicaType) *podTemplate {
 	return m
 }
 
-// podLabels are ours over those of the author.
+// podLabels returns the labels of the template, with the operator's own labels, which win.
 func (w *builder) podLabels(r *replica, m *podTemplate) map[string]json.RawMessage {
 	labels := maps.Clone(m.labels)
 	if w.job.Kind.Labels != nil {
@@ -120,8 +120,8 @@ type servicePort struct {
 	Port int32  `json:"port"`
 }
 
-// service makes a replica's service. It is headless: it only gives the pod a name. The target port is left
-// out, which means the port.
+// service returns a replica's service. It is headless: it only gives the pod a name. targetPort is omitted and
+// defaults to port.
 func (w *builder) service(r *replica) schema.Object {
 	labels := w.labels(r)
 	meta := w.metadata(r, raw(labels))
@@ -138,7 +138,7 @@ func (w *builder) service(r *replica) schema.Object {
 	return schema.Object{Resource: schema.Services(), Namespace: meta.Namespace, Name: meta.Name, Body: body}
 }
 
-// servicePorts are made once for all replicas of a type: they are as many as the author wrote.
+// servicePorts returns the ports for a replica type. It computes them once: a template may have many.
 func (w *builder) servicePorts(rtype *training.ReplicaType) []servicePort {
 	ports, made := w.ports[rtype.Name]
 	if !made {
@@ -148,9 +148,9 @@ func (w *builder) servicePorts(rtype *training.ReplicaType) []servicePort {
 	return ports
 }
 
-// servicePorts: a service takes less than a container does, and one that the server refuses keeps the whole
-// job from running. A number may stand there once (the kind's own port is preferred, then the first), and of
-// several ports each must have a name.
+// servicePorts returns those container ports that a service may have: the API server accepts fewer combinations there, and
+// a rejected service would keep the whole job from running. Each number occurs once (the kind's own port has precedence,
+// then the first one), and if there are several ports, each has a name.
 func servicePorts(ports []training.Port, preferred string) []servicePort {
 	var own int32
 	for _, p := range ports {
@@ -175,7 +175,7 @@ func servicePorts(ports []training.Port, preferred string) []servicePort {
 	return out
 }
 
-// labels say which replica a child is. They are also what the service selects its pod by.
+// labels returns the labels that identify the replica of a child. They are also the selector of the service.
 func (w *builder) labels(r *replica) map[string]string {
 	labels := map[string]string{
 		training.LabelOperator:    w.job.Kind.Controller,
@@ -192,7 +192,7 @@ func (w *builder) metadata(r *replica, labels map[string]json.RawMessage) metada
 	return owned(w.job, r.name, labels)
 }
 
-// owned is the metadata of an object that the job controls, and whose end its own waits for.
+// owned returns the metadata of an object with the job as controller owner, with blockOwnerDeletion.
 func owned(job *training.Job, name string, labels map[string]json.RawMessage) metadata {
 	yes := true
 	return metadata{
@@ -212,7 +212,7 @@ func raw(labels map[string]string) map[string]json.RawMessage {
 	return out
 }
 
-// quote writes a string as JSON. Names and labels are plain, which is written without asking the library.
+// quote returns a string as JSON. Plain strings, such as names and labels, take a fast path without the library.
 func quote(s string) json.RawMessage {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' || s[i] == '"' || s[i] == '\\' {

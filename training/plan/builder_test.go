@@ -10,7 +10,7 @@ import (
 	"stoic/training"
 )
 
-// TestEnvironmentOnce: what all replicas share is built once, and only if a pod is made.
+// TestEnvironmentOnce: the environment that all replicas share is built once, and only if a pod is created.
 func TestEnvironmentOnce(t *testing.T) {
 	w := newCluster()
 	kind := *w.kind
@@ -96,7 +96,7 @@ func TestServicePorts(t *testing.T) {
 	}
 }
 
-// TestPortsOnce: the ports of a replica type are made once for all of its services.
+// TestPortsOnce: the ports of a replica type are computed once for all of its services.
 func TestPortsOnce(t *testing.T) {
 	w := newBuilder(&training.Job{Head: &training.Head{Kind: newCluster().kind}})
 	rtype := &training.ReplicaType{KnownReplicaType: training.KnownReplicaType{Name: "Worker"}, Ports: []training.Port{{Name: "a", Number: 1}, {Name: "b", Number: 2}}}
@@ -105,7 +105,7 @@ func TestPortsOnce(t *testing.T) {
 	}
 }
 
-// A successor says how many failed before it; what else its author annotated stays as it is.
+// A successor has the number of failures before it as an annotation; annotations of the template are kept.
 func TestConsecutiveFailures(t *testing.T) {
 	w := newCluster()
 	w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Template: `{"metadata":{"annotations":{"a":"b"}},"spec":{"containers":[{"name":"tensorflow"}]}}`}}

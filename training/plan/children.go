@@ -11,8 +11,8 @@ import (
 	"stoic/training"
 )
 
-// continuing: there is no terminal condition. Failed pods are replaced, orphans deleted, dependent objects brought up to date, and what is
-// missing is created.
+// continuing handles a job that continues: it replaces failed pods, deletes orphans, updates dependent objects, and creates
+// what is missing.
 func continuing(d *draft) bool {
 	d.runs = true
 	d.tally()
@@ -35,9 +35,9 @@ func continuing(d *draft) bool {
 	return true
 }
 
-// countStart counts a job that comes to run, with how long it has waited for that: since it was made or, after a suspension,
-// since it was resumed. One that runs again after a restart has begun before, and so has one that runs and of which nothing is on
-// record: its status was wiped, or comes from elsewhere.
+// countStart counts a job that starts to run, with the time that it waited since its creation or, after a suspension, since
+// it was resumed. It does not count a job that runs again after a restart, or that runs with a stored status without
+// Created: its status was wiped, or another operator wrote it.
 func (d *draft) countStart() {
 	if d.status.Is(training.Running) || d.status.Condition(training.Restarting) != nil || !d.Head.Status.Is(training.Created) {
 		return
@@ -49,7 +49,7 @@ func (d *draft) countStart() {
 	d.measure(CountStarted, d.Now, since)
 }
 
-// orphan is a child whose name has the form of a replica's, but not that of one the job asks for.
+// orphan is a child whose name has the form of a replica's, but belongs to no replica of the job.
 type orphan struct {
 	name    string
 	index   int
@@ -57,8 +57,8 @@ type orphan struct {
 	service *training.Service
 }
 
-// deleteOrphans deletes what scaling in has left, highest index first. A child of ours with another kind of
-// name is somebody's work by hand and is left alone.
+// deleteOrphans deletes the children that scaling in has left, highest index first. It does not touch a child with another
+// form of name: a user created it by hand.
 func (d *draft) deleteOrphans() {
 	var orphans []orphan
 	for i := range d.Pods {
@@ -83,7 +83,7 @@ func (d *draft) deleteOrphans() {
 	}
 }
 
-// replicaOf reads the name of a child of this job: J-<label of the replica type>-<index>, the index as we write it.
+// replicaOf parses the name of a child of this job: J-<label of the replica type>-<index>, without leading zeros.
 func (d *draft) replicaOf(name string) (label string, index int, is bool) {
 	rest, ok := strings.CutPrefix(name, d.Head.Meta.Name+"-")
 	if !ok {
@@ -101,7 +101,7 @@ func (d *draft) replicaOf(name string) (label string, index int, is bool) {
 	return label, index, err == nil && index >= 0 && strconv.Itoa(index) == digits
 }
 
-// orphanIndex is the index in the name of a child that has the form of a replica's and is not that of one.
+// orphanIndex returns the index in the name of an orphan, and whether the name is that of one.
 func (d *draft) orphanIndex(name string) (index int, is bool) {
 	label, index, is := d.replicaOf(name)
 	if !is {
@@ -116,10 +116,9 @@ func (d *draft) orphanIndex(name string) (index int, is bool) {
 	return 0, false
 }
 
-// createMissing creates what is missing, in order of replica type and index, the service of a replica before its pod,
-// so that the pod's name resolves when it starts. A child that is being deleted is not missing: its name is
-// taken. A pod that is done stays; a replica that is on record as succeeded gets no other. One that waits for another
-// replica type is missing, too, but not created yet.
+// createMissing creates missing children, in order of replica type and index. The service of a replica precedes its pod,
+// so that the pod's name resolves when it starts. A child that is being deleted is not missing, because its name is still
+// taken. No pod is created for a replica that is recorded as succeeded, or while its replica type waits for another one.
 func (d *draft) createMissing() {
 	builder := newBuilder(d.Job)
 	builder.native = d.nativeOfNewPods()

@@ -27,7 +27,7 @@ func TestOrphanIndex(t *testing.T) {
 	}
 }
 
-// TestBounded: a plan has an end, and says that there is more.
+// TestBounded: the size of a plan is bounded, and it requeues for the rest.
 func TestBounded(t *testing.T) {
 	w := newCluster()
 	many := training.MaxReplicas
@@ -49,7 +49,7 @@ func TestBounded(t *testing.T) {
 		t.Errorf("suspended: %d deleted, recheck %s", len(p.Delete), p.Requeue)
 	}
 
-	// The cap falls between a service and its pod.
+	// The limit is reached between a service and its pod.
 	w = newCluster()
 	w.Dynamic = true
 	w.services["j-worker-0"] = &training.Service{Name: "j-worker-0"}
@@ -67,7 +67,7 @@ func TestBounded(t *testing.T) {
 		t.Errorf("%d large pods created, recheck %s", n, p.Requeue)
 	}
 
-	// Pods are there, and services with all their ports are not.
+	// Pods exist, but services with all their ports are missing.
 	ports := make([]string, 20_000)
 	for i := range ports {
 		ports[i] = fmt.Sprintf(`{"name":"p%d","containerPort":%d}`, i, i+1)

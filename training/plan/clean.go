@@ -7,13 +7,13 @@ import (
 	"stoic/training"
 )
 
-// clean deletes what cleanPodPolicy says. It is a state, not an act: it is asked for again in every reconcile
+// clean deletes children as cleanPodPolicy says. The policy is a desired state: every reconcile applies it
 // until the children match.
 //
 //	policy    pods                              services
 //	None      stay                              stay
 //	Running   stay if Succeeded or Failed       stay if their pod does
-//	All       go                                go
+//	All       are deleted                       are deleted
 func (d *draft) clean() {
 	switch d.Job.Policy.CleanPods {
 	case training.CleanAll:
@@ -25,7 +25,7 @@ func (d *draft) clean() {
 	d.noteTerminal()
 }
 
-// clear deletes all pods but those to keep, and all services but theirs.
+// clear deletes all pods except those to keep, and all services except those of kept pods.
 func (d *draft) clear(keep func(*training.Pod) bool) {
 	kept := make(map[string]bool)
 	for i := range d.Pods {

@@ -14,7 +14,7 @@ import (
 	"stoic/training"
 )
 
-// apply carries a plan out as the controller and the API server would.
+// apply executes a plan like the controller and the API server.
 func (w *cluster) apply(p Plan) error {
 	if p.Status != nil {
 		w.status = *p.Status
@@ -45,7 +45,7 @@ func (w *cluster) apply(p Plan) error {
 	return nil
 }
 
-// record keeps a ledger and holds it to account: a pod is counted once, and nothing else is.
+// record stores a ledger and checks it: each failed pod is counted once, and nothing else is.
 func (w *cluster) record(ledger training.Ledger) error {
 	if len(ledger.Failed) > training.MaxLedger || ledger.Job != w.meta.UID {
 		return fmt.Errorf("a ledger of %s with %d failures", ledger.Job, len(ledger.Failed))
@@ -70,7 +70,7 @@ func (w *cluster) record(ledger training.Ledger) error {
 	return nil
 }
 
-// tamper puts another ledger in place of that on record.
+// tamper replaces the stored ledger.
 func (w *cluster) tamper(ledger training.Ledger) {
 	w.ledger, w.total = ledger, training.Count(ledger.Restarts)
 	clear(w.counted)
@@ -152,7 +152,7 @@ func (w *cluster) create(o schema.Object) error {
 	return nil
 }
 
-// remember what the cache keeps of an object.
+// remember stores what the cache keeps of an object.
 func (w *cluster) remember(key string, body json.RawMessage) {
 	e, content := w.dependents[key], map[string]any{}
 	_ = json.Unmarshal(body, &content)
@@ -163,7 +163,7 @@ func (w *cluster) remember(key string, body json.RawMessage) {
 	}
 }
 
-// merge is what an API server makes of a merge patch.
+// merge applies a merge patch like an API server.
 func (w *cluster) merge(u Patch) error {
 	e := w.dependents[u.Resource.Kind+" "+u.Name]
 	patch := object(u.Body)
@@ -188,7 +188,7 @@ func (w *cluster) merge(u Patch) error {
 	return nil
 }
 
-// merged is RFC 7396.
+// merged implements RFC 7396.
 func merged(stored, patch json.RawMessage) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(patch, &members) != nil || members == nil {

@@ -18,15 +18,15 @@ import (
 	"stoic/training/kinds"
 )
 
-// epoch is when every story begins.
+// epoch is the time at which every test starts.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// plainTemplate is the least that a replica type may have.
+// plainTemplate is the smallest legal pod template.
 func plainTemplate(kind *training.Kind) string {
 	return `{"spec":{"containers":[{"name":"` + kind.Container + `","image":"mnist"}]}}`
 }
 
-// knobs describe a job in few words.
+// knobs describe a job briefly.
 type knobs struct {
 	ReplicaTypes  map[string]replicaTypeKnobs `json:"replicaTypes"`
 	SuccessPolicy string                      `json:"successPolicy"`
@@ -39,7 +39,7 @@ type knobs struct {
 	Backoff       *int64                      `json:"backoff"`
 	Suspend       bool                        `json:"suspend"`
 	ManagedBy     string                      `json:"managedBy"`
-	Gang          string                      `json:"gang"`   // the scheduler that the operator was told of
+	Gang          string                      `json:"gang"`   // the operator's --gang-scheduler-name
 	Native        string                      `json:"native"` // the version of native gang scheduling that is served; "none" of those that are wanted
 	MinAvailable  *int64                      `json:"minAvailable"`
 	Queue         string                      `json:"queue"`
@@ -61,7 +61,7 @@ type replicaTypeKnobs struct {
 	Template string          `json:"template"`
 }
 
-// cluster is a very small cluster: one object and its children. It carries plans out.
+// cluster is a very small cluster: one object and its children. It executes plans.
 type cluster struct {
 	knobs
 	kind       *training.Kind
@@ -79,14 +79,14 @@ type cluster struct {
 	// priorities of the cluster's classes, nil while they are not known
 	priorities training.Priorities
 	born       int // children so far, for UIDs
-	// slow: deleted children stay, terminating, until told to go.
+	// slow: deleted children stay, terminating, until settle removes them.
 	slow  bool
 	prune bool // the schema drops observedGeneration
 	// gone: the job itself was deleted.
 	gone bool
 	// aging: pods know when they were created.
 	aging bool
-	// counted holds the failed pods that were ever put on record, and total what they add up to.
+	// counted holds all failed pods that were ever recorded, and total their restarts.
 	counted map[types.UID]bool
 	total   int64
 }
@@ -107,7 +107,7 @@ func limit(v *int64) training.Limit {
 	return training.Limit{Set: true, Value: *v}
 }
 
-// job is what the converter would make of the knobs.
+// job returns the job that the converter would return for the knobs.
 func (w *cluster) job(head *training.Head) *training.Job {
 	job := &training.Job{Head: head, Policy: training.RunPolicy{
 		CleanPods: training.CleanPodPolicy(w.Clean), TTL: limit(w.TTL), Deadline: limit(w.Deadline), Backoff: limit(w.Backoff),
@@ -146,7 +146,7 @@ func (w *cluster) job(head *training.Head) *training.Job {
 	return job
 }
 
-// options are the kind's own fields, as the decoder would fill them.
+// options returns the kind's own fields, as the decoder would fill them.
 func (w *cluster) options() any {
 	fields := map[string]any{"enableDynamicWorker": w.Dynamic}
 	if w.MPI != nil {
@@ -168,12 +168,12 @@ func (w *cluster) options() any {
 	return options
 }
 
-// become makes it a cluster of another kind, which knows of its cluster what the operator does by default.
+// become changes the kind of the object. The kind has the default settings of the cluster.
 func (w *cluster) become(kind *training.Kind) {
 	w.kind = kind.In(training.Cluster{WaitFor: training.WaitWith(training.WaitImage, training.WaitTries)})
 }
 
-// observe is what the controller sees.
+// observe returns what the controller observes.
 func (w *cluster) observe() Observed {
 	if cluster := w.kind.Cluster; cluster.Gang != w.gang() {
 		cluster.Gang = w.gang()
@@ -208,7 +208,7 @@ func (w *cluster) gang() training.Gang {
 	return training.Gang{Scheduler: w.Gang, Native: w.Native != ""}
 }
 
-// unserved are the versions of native gang scheduling that the cluster does not serve.
+// unserved returns the versions of native gang scheduling that the cluster does not serve.
 func (w *cluster) unserved() (all []training.Unavailable) {
 	for _, v := range training.NativeVersions() {
 		for _, r := range v.Kinds {
@@ -220,7 +220,7 @@ func (w *cluster) unserved() (all []training.Unavailable) {
 	return all
 }
 
-// setPod reads "Failed exit=137 restarts=2 row=1 deleting replica type=ps", or "gone".
+// setPod parses "Failed exit=137 restarts=2 row=1 deleting replica-type=ps", or "gone".
 func (w *cluster) setPod(t *testing.T, name, words string) {
 	t.Helper()
 	p := &training.Pod{Name: name, UID: "foreign-" + types.UID(name), ReplicaType: strings.Split(name+"--", "-")[1]}

@@ -9,9 +9,9 @@ import (
 	"stoic/training"
 )
 
-// same says whether two statuses mean the same, so that writing one over the other would tell no one
-// anything. Times have the resolution that the API keeps. A generation that the served schema drops is no
-// difference: it would be written forever.
+// same reports whether two statuses mean the same, so that no write is needed. Times are compared in
+// seconds, as the API stores them. A generation that the served schema drops is no difference, because
+// it would be written forever.
 func same(a, b *training.Status, generation bool) bool {
 	return slices.EqualFunc(a.Conditions, b.Conditions, sameCondition) &&
 		maps.Equal(a.ReplicaStatuses, b.ReplicaStatuses) &&

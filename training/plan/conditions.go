@@ -8,19 +8,18 @@ import (
 	"stoic/training"
 )
 
-// The algebra of conditions:
+// How set changes the conditions:
 //
-//	there is                        set does
-//	the same, with this reason      nothing: no new time, no new text
-//	the same, other reason          take it out, append the new one, keep the transition time
-//	the other status, or none       take it out, append the new one, transition time is now
+//	existing condition of the type  set
+//	same status, same reason        does nothing: no new time, no new message
+//	same status, other reason       removes it, appends the new one, keeps the transition time
+//	other status, or none           removes it, appends the new one, the transition time is now
 //
-// The order is that of the last changes, so the last condition is the state of the job, as kubectl's State
-// column and the SDK read it. Created stands in front of those, Stalled in front of all. Of Running and
-// Restarting there is at most one, except that a Running that is False may stay. Of Succeeded and Failed at
-// most one is there.
+// Conditions are in the order of their last changes, so the last one is the state of the job, as kubectl's State
+// column and the SDK show it. Created precedes these, and Stalled precedes all. Running and Restarting exclude
+// each other, except that a Running with status False may stay. Succeeded and Failed exclude each other.
 
-// set returns whether it changed anything.
+// set sets a condition and reports whether it changed anything.
 func (d *draft) set(t training.ConditionType, status metav1.ConditionStatus, reason, message string) bool {
 	old := d.status.Condition(t)
 	if old != nil && old.Status == status && old.Reason == reason {
@@ -36,14 +35,14 @@ func (d *draft) set(t training.ConditionType, status metav1.ConditionStatus, rea
 	return true
 }
 
-// drop takes a condition out and returns whether it was there.
+// drop removes a condition and reports whether it existed.
 func (d *draft) drop(t training.ConditionType) bool {
 	before := len(d.status.Conditions)
 	d.status.Conditions = slices.DeleteFunc(d.status.Conditions, func(c training.Condition) bool { return c.Type == t })
 	return len(d.status.Conditions) < before
 }
 
-// moveLast makes a condition that is there, whatever it says, the state of the job.
+// moveLast moves an existing condition to the end, where it is the state of the job.
 func (d *draft) moveLast(t training.ConditionType) {
 	if c := d.status.Condition(t); c != nil {
 		last := *c
@@ -52,7 +51,7 @@ func (d *draft) moveLast(t training.ConditionType) {
 	}
 }
 
-// create puts Created in front of all; it is never changed.
+// create inserts Created as the first condition if it is missing. It is never changed afterwards.
 func (d *draft) create() {
 	if d.status.Is(training.Created) {
 		return
@@ -66,7 +65,7 @@ func (d *draft) create() {
 	d.count(CountCreated)
 }
 
-// stop says that the job does not run any more; the condition stays where it is.
+// stop sets Running to False, without moving it, and removes Restarting.
 func (d *draft) stop() {
 	d.drop(training.Restarting)
 	if c := d.status.Condition(training.Running); c != nil && c.Status != metav1.ConditionFalse {
@@ -75,8 +74,8 @@ func (d *draft) stop() {
 	}
 }
 
-// terminal is the terminal condition on record, or "". A status that has both (earlier operators wrote such) means the
-// one that came first: by time, then by place. A Failed that says that the spec was refused is none.
+// terminal returns the type of the terminal condition in a status, or "". If a status has both, as earlier operators may have
+// written, the first one counts: by time, then by position. A Failed with ReasonInvalidSpec is no terminal condition.
 func terminal(s *training.Status) training.ConditionType {
 	if !s.Is(training.Succeeded) || !s.Is(training.Failed) || s.Condition(training.Failed).Reason == training.ReasonInvalidSpec {
 		return s.Terminal()

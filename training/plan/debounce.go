@@ -7,28 +7,28 @@ import (
 )
 
 const (
-	// minDebounce is how long a status that was just written stands before more replicas that run, or are done, are a reason
-	// to write it again: a thousand replicas that start are then a few writes and not a thousand, and a short job's are
-	// none, as its end says the same.
+	// minDebounce is the minimum time between two writes of a status if the only change is that more replicas run or have
+	// succeeded. A thousand replicas that start then cost a few writes instead of a thousand, and those of a short job cost
+	// none, because the status at its end includes them.
 	minDebounce = 10 * time.Second
-	// maxDebounce is how long it may stand where replicas are slow to start: see debounceAfter.
+	// maxDebounce is the upper bound of this time for jobs whose replicas start slowly: see debounceAfter.
 	maxDebounce = 15 * time.Second
-	// settleFor is how long such a change waits for more of its kind, however old the status is: replicas that were started
-	// together end together, and with the last of them comes the terminal condition.
+	// settleFor is how long such a change waits for more of its kind, however old the status is: replicas that start
+	// together end together, and the terminal condition follows the last of them.
 	settleFor = time.Second
-	// failureDebounce is how long a status that was just written stands before replicas that failed or vanished are. A failure is
-	// on record within the second, and a node that takes a hundred replicas with it is two writes.
+	// failureDebounce is the minimum time between two writes if replicas failed or vanished. A failure is written
+	// within a second, and a node failure that affects a hundred replicas costs two writes.
 	failureDebounce = 500 * time.Millisecond
 )
 
-// statusDebounce is how long a new status can wait; 0 says that it must be written now.
+// statusDebounce returns how long a new status can wait; 0: it must be written now.
 //
-//	what is new                                  waits
+//	change                                       waits
 //	a condition, a time, a generation            no
 //	a replica failed, or fewer are accounted for until the last status is failureDebounce old
 //	more replicas are active or have succeeded   until the last status is debounceAfter old, and the change is known since settleFor
 //
-// What waits at a crash is written by the first reconcile of the next process: it knows of no last status.
+// After a crash, the first reconcile of the next process writes a waiting status, because its WrittenAt is zero.
 func (d *draft) statusDebounce() time.Duration {
 	since, pending := d.Now.Sub(d.WrittenAt), time.Duration(0)
 	if !d.PendingSince.IsZero() {
@@ -47,8 +47,8 @@ func (d *draft) statusDebounce() time.Duration {
 	return max(failureDebounce-since, 0)
 }
 
-// statusWaits is how long the status that the plan has by now is not written yet; 0 says that it is written, or that nothing is to be
-// written.
+// statusWaits returns how long the current status of the draft still waits; 0: it is written now, or there is nothing to
+// write.
 func (d *draft) statusWaits() time.Duration {
 	before := d.status.ObservedGeneration
 	defer func() { d.status.ObservedGeneration = before }()
@@ -58,20 +58,20 @@ func (d *draft) statusWaits() time.Duration {
 	return d.statusDebounce()
 }
 
-// onlyCounts says that the status as it shall be differs from the one on record in counts of replicas at most.
+// onlyCounts reports whether the new status differs from the stored one at most in the counts of replicas.
 func (d *draft) onlyCounts() bool {
 	counts := d.status
 	counts.ReplicaStatuses = d.Head.Status.ReplicaStatuses
 	return same(&d.Head.Status, &counts, d.KeepsGeneration)
 }
 
-// debounceAfter is minDebounce or, where the first replica of a job took longer to run, as long as that: the others come as slowly,
-// as images are pulled, nodes are added or the cluster is behind with its work.
+// debounceAfter returns the time that the first replica of a job took to run, from minDebounce to maxDebounce: the others start
+// as slowly while images are pulled, nodes are added or the cluster is overloaded.
 //
-//	the job                  took to run since
-//	was restarted            no one knows: minDebounce
-//	was suspended            its start time: it did not run because it was not to
-//	else                     its creation: the operator was behind with its work, too
+//	the job                  the time is measured from
+//	was restarted            unknown: minDebounce
+//	was suspended            its start time: before that it was not meant to run
+//	else                     its creation, as the operator may have been overloaded, too
 func debounceAfter(h *training.Head) time.Duration {
 	s := &h.Status
 	running := s.Condition(training.Running)
@@ -85,7 +85,7 @@ func debounceAfter(h *training.Head) time.Duration {
 	return min(max(running.LastTransitionTime.Sub(began), minDebounce), maxDebounce)
 }
 
-// sameReplicaTypes says that two statuses differ in numbers at most.
+// sameReplicaTypes reports whether two statuses have the same replica types and selectors.
 func sameReplicaTypes(old, found map[string]training.ReplicaStatus) bool {
 	if len(old) != len(found) {
 		return false
@@ -98,7 +98,7 @@ func sameReplicaTypes(old, found map[string]training.ReplicaStatus) bool {
 	return true
 }
 
-// onlyMore says that new counts of the same replica types tell of nothing but replicas that came to run or are done.
+// onlyMore reports whether the only change of the counts is that more replicas run or have succeeded.
 func onlyMore(old, found map[string]training.ReplicaStatus) bool {
 	for rtype, now := range found {
 		was := old[rtype]

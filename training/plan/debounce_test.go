@@ -49,7 +49,7 @@ func TestSameReplicaTypes(t *testing.T) {
 	}
 }
 
-// TestDebounce: more replicas that run wait for the last status to be old enough; whatever else is new does not.
+// TestDebounce: a status with only more running replicas waits until the last one is old enough; any other change does not.
 func TestDebounce(t *testing.T) {
 	w := newCluster()
 	three := 3
@@ -109,7 +109,7 @@ func TestDebounce(t *testing.T) {
 	}
 }
 
-// TestDebounceAfter: where the first replica was slow to run, changes of the others wait for as long, but not for ever.
+// TestDebounceAfter: if the first replica took long to run, changes of the others wait as long, up to a limit.
 func TestDebounceAfter(t *testing.T) {
 	start := metav1.NewTime(time.Unix(1790000000, 0))
 	ran := func(after time.Duration, more ...training.ConditionType) *training.Status {

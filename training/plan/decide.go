@@ -7,8 +7,8 @@ import (
 	"stoic/training"
 )
 
-// Decide is Make in the words of the engine. What it is given was made by training/convert and by the slim functions of
-// training/operator.
+// Decide is Make in the types of the engine. Its input contains objects from training/convert and from the slim functions
+// of training/operator.
 func Decide(o schema.Observed) schema.Plan {
 	seen := observed(o)
 	p, rule := decide(seen)
@@ -29,8 +29,8 @@ func Decide(o schema.Observed) schema.Plan {
 	return plan
 }
 
-// summary of a status whose last condition is this one, for the log; "" if the one on record ends with the same: only counts
-// differ.
+// summary returns the last condition of a new status for the log, or "" if the stored status ends with the same one and
+// only counts differ.
 func summary(onRecord []training.Condition, last training.Condition) string {
 	if n := len(onRecord); n > 0 && onRecord[n-1].Type == last.Type && onRecord[n-1].Status == last.Status && onRecord[n-1].Reason == last.Reason {
 		return ""
@@ -38,7 +38,7 @@ func summary(onRecord []training.Condition, last training.Condition) string {
 	return string(last.Type) + " " + last.Reason
 }
 
-// observed is what the engine has seen, in the words of jobs.
+// observed returns the engine's observation in the types of this package.
 func observed(o schema.Observed) Observed {
 	head, _ := o.Head.Own.(*training.Head)
 	if head == nil { // the converter itself failed on the object, so its kind is not known here: nothing can be said of it
@@ -82,8 +82,8 @@ func (o *Observed) add(r schema.Resource, c *schema.Child) {
 	}
 }
 
-// annotate puts the ledger on record. Where the API server refuses a terminal condition for good, the pods of a finished job
-// are deleted all the same, as their nodes are wanted by others.
+// annotate returns the write of the ledger. If the API server permanently rejects the record of a terminal condition, the
+// pods of the finished job are deleted nevertheless, to free their nodes.
 func annotate(ledger *training.Ledger) *schema.Annotate {
 	what := "Error recording restarts and successes, so no pod of it is deleted: "
 	if ledger.Terminal != "" {
@@ -93,7 +93,7 @@ func annotate(ledger *training.Ledger) *schema.Annotate {
 		Refused: schema.Event{Type: corev1.EventTypeWarning, Reason: training.ReasonDeletePodFailed, Message: what}}
 }
 
-// stage after which a counter is reported.
+// stage returns the stage of a plan after which a counter is incremented.
 func stage(c Counter) schema.Stage {
 	switch c {
 	case CountRestarted:

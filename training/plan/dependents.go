@@ -15,19 +15,20 @@ import (
 	"stoic/training"
 )
 
-// keep brings the dependent objects to what is wanted. One of ours with a name that its kind never gives is somebody's
-// work by hand and is left alone.
+// keep creates, updates and deletes dependent objects. It does not touch an object of the job with a name that the kind
+// never uses: a user created it by hand.
 //
-//	wanted  there                          then
+//	wanted  stored                         action
 //	no      yes                            delete it
-//	yes     no                             create it; one that may be somebody else's only if there is no pod yet
+//	yes     no                             create it; if it is Shared, only if there is no pod yet
 //	yes     being deleted                  wait for the name
-//	yes     yes, and says something else   update what differs
-//	yes     yes, and differs in what no    delete it; it is made again when the name is free
-//	        update may change
-//	yes     cannot be seen                 tell why, if that is known
+//	yes     yes, and differs               patch what differs
+//	yes     yes, and differs in an         delete it; it is created again when the name is free
+//	        immutable member
+//	yes     unknown                        report why, if the cause is known
 //
-// One for a replica type alone may wait for its turn (Late), and for the next status (Lazy). In all cases but that of an object that is as it is wanted, pods of the replica type for which it is there wait.
+// The creation of an object may wait for its replica type (Late), and its update for the next status (Lazy). The pods of the
+// replica type in Before wait until the stored object is up to date.
 func (d *draft) keep(wanted []training.Dependent) {
 	for i := range d.Dependents {
 		if stored := &d.Dependents[i]; !d.isWanted(wanted, stored) {
@@ -45,7 +46,7 @@ func (d *draft) keep(wanted []training.Dependent) {
 			d.unavailableEvent(unseen, dependent.Gate != training.NoGate)
 		case stored == nil && dependent.Late && !d.isNeededBy(dependent.Before):
 		case stored == nil && !d.isThere(wanted, dependent.Behind):
-		case stored == nil && dependent.Shared && len(d.Pods) > 0: // it may be somebody else's, who is not seen; pods had it
+		case stored == nil && dependent.Shared && len(d.Pods) > 0: // it may be a foreign object, which is not in the cache; the pods use it
 		case stored == nil:
 			d.plan.Create = append(d.plan.Create, d.dependent(dependent))
 		case !stored.Deleting && !d.repair(dependent, stored):
@@ -55,7 +56,7 @@ func (d *draft) keep(wanted []training.Dependent) {
 	}
 }
 
-// isThere says whether the job's own objects of a resource are there.
+// isThere reports whether the job's own objects of a resource exist.
 func (d *draft) isThere(wanted []training.Dependent, r schema.Resource) bool {
 	return !slices.ContainsFunc(wanted, func(e training.Dependent) bool {
 		stored, _ := d.stored(&e)
@@ -63,19 +64,19 @@ func (d *draft) isThere(wanted []training.Dependent, r schema.Resource) bool {
 	})
 }
 
-// isNeededBy a replica type: it has a pod, or may get one.
+// isNeededBy reports whether a replica type has a pod, or may get one.
 func (d *draft) isNeededBy(name string) bool {
 	return slices.ContainsFunc(d.replicas, func(r replica) bool {
 		return r.replicaType.Name == name && (r.pod != nil || d.isTurnOf(r.replicaType))
 	})
 }
 
-// isReadBy a replica type: it has a pod.
+// isReadBy reports whether a replica type has a pod.
 func (d *draft) isReadBy(name string) bool {
 	return slices.ContainsFunc(d.replicas, func(r replica) bool { return r.replicaType.Name == name && r.pod != nil })
 }
 
-// rest is keep for a job that is suspended or over, which wants nothing: what stays is not touched.
+// rest deletes the dependent objects of a job that is suspended or over, except those that stay.
 func (d *draft) rest() {
 	d.Dependents = slices.DeleteFunc(slices.Clone(d.Dependents), func(stored training.StoredDependent) bool {
 		return training.FormOf(stored.Resource).Stays
@@ -89,10 +90,10 @@ func (d *draft) isWanted(wanted []training.Dependent, stored *training.StoredDep
 	})
 }
 
-// nameOf a dependent object.
+// nameOf returns the name of a dependent object.
 func (d *draft) nameOf(e *training.Dependent) string { return cmp.Or(e.Name, d.Head.Meta.Name) }
 
-// deleteDependent deletes an object, if it has a name that its kind gives.
+// deleteDependent deletes an object if it has a name that the kind uses.
 func (d *draft) deleteDependent(stored *training.StoredDependent) {
 	behind, ours := strings.CutPrefix(stored.Name, d.Head.Meta.Name)
 	if ours && !stored.Deleting && (behind == "" || slices.Contains(d.Head.Kind.DependentNames, behind)) {
@@ -100,7 +101,7 @@ func (d *draft) deleteDependent(stored *training.StoredDependent) {
 	}
 }
 
-// stored is the job's object of that name, nil if there is none; unseen is set if no one knows.
+// stored returns the job's object of that name, or nil if there is none. unseen is set if the resource is unavailable.
 func (d *draft) stored(e *training.Dependent) (stored *training.StoredDependent, unseen *training.Unavailable) {
 	for i := range d.Unavailable {
 		if d.Unavailable[i].Resource == e.Resource {
@@ -115,7 +116,7 @@ func (d *draft) stored(e *training.Dependent) (stored *training.StoredDependent,
 	return nil, nil
 }
 
-// repair plans what it takes for an object to be as wanted, and answers whether that is anything.
+// repair plans the patch or deletion of an object that differs from the desired one, and reports whether it differs.
 func (d *draft) repair(e *training.Dependent, stored *training.StoredDependent) (differs bool) {
 	form := training.FormOf(e.Resource)
 	patch := contentDifferences(form, e.Content, stored.Content)
@@ -137,7 +138,7 @@ func (d *draft) repair(e *training.Dependent, stored *training.StoredDependent) 
 	return len(patch) > 0
 }
 
-// dependent is the object as it is made.
+// dependent returns the object to create.
 func (d *draft) dependent(e *training.Dependent) schema.Object {
 	labels := raw(e.Labels)
 	maps.Copy(labels, raw(map[string]string{training.LabelOperator: d.Head.Kind.Controller, training.LabelJob: d.Head.Meta.Name}))
@@ -159,8 +160,8 @@ func (d *draft) dependent(e *training.Dependent) schema.Object {
 	return schema.Object{Resource: e.Resource, Namespace: meta.Namespace, Name: meta.Name, Body: schema.JSON(body), Generate: e.Generate, Shared: e.Shared}
 }
 
-// createUnwatched adds the dependent objects that are not read again to a plan that makes pods. They come first, as pods need
-// them, and one that is there already costs a request that is refused.
+// createUnwatched adds the unwatched dependent objects to a plan that creates pods. They precede the pods that need them. If
+// one exists already, its creation costs a request that the API server rejects.
 func (d *draft) createUnwatched(wanted []training.Dependent) {
 	pods := slices.ContainsFunc(d.plan.Create, func(o schema.Object) bool { return o.Resource == schema.Pods() || o.Resource == schema.Jobs() })
 	if !pods {
@@ -175,7 +176,7 @@ func (d *draft) createUnwatched(wanted []training.Dependent) {
 	d.plan.Create = append(first, d.plan.Create...)
 }
 
-// joined are the members of two objects, or the second value if the first is none.
+// joined returns the members of two objects, or the second value if the first is not an object with members.
 func joined(first, second json.RawMessage) json.RawMessage {
 	all := object(first)
 	if len(all) == 0 {
@@ -197,12 +198,12 @@ func (d *draft) update(stored *training.StoredDependent, patch map[string]json.R
 const (
 	// admitWithin is how soon a scheduler usually admits a group. Only what takes longer is reported.
 	admitWithin = 10 * time.Second
-	// notAdmitted is the phase of a group that waits; so is none at all.
+	// notAdmitted is the phase of a group that waits; an empty phase has the same meaning.
 	notAdmitted = "Pending"
 )
 
-// open says whether pods may be made: everything that they wait for is there. The watch of what they wait for wakes
-// the job; nothing is polled.
+// open reports whether pods may be created: the gates of all dependent objects are open. Nothing is polled: an event of
+// a dependent object enqueues the job.
 func (d *draft) open(dependents []training.Dependent) bool {
 	for i := range dependents {
 		dependent := &dependents[i]
@@ -222,7 +223,7 @@ func (d *draft) open(dependents []training.Dependent) bool {
 	return true
 }
 
-// notAdmittedEvent tells, once for a generation, why there are no pods.
+// notAdmittedEvent reports, once for each generation, why there are no pods.
 func (d *draft) notAdmittedEvent(stored *training.StoredDependent) {
 	age := d.Now.Sub(stored.Created)
 	if age >= 0 && age < admitWithin {

@@ -14,7 +14,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// withLauncher is a kind with a replica type that waits for another one, and with dependent objects of all forms.
+// withLauncher returns a kind with a replica type that waits for another one, and with dependent objects of all forms.
 func withLauncher() *training.Kind {
 	kind := *kinds.TFJob()
 	kind.ReplicaTypes = []training.KnownReplicaType{
@@ -46,7 +46,7 @@ func withLauncher() *training.Kind {
 	return &kind
 }
 
-// launched is a cluster of that kind whose dependent objects are there, and two workers that run.
+// launched returns a cluster of that kind with its dependent objects and two running workers.
 func launched(t *testing.T, phase string) *cluster {
 	t.Helper()
 	w := newCluster()
@@ -73,7 +73,7 @@ func (w *cluster) step(t *testing.T) Plan {
 	return p
 }
 
-// names of what is created, in order.
+// names returns the names of the created objects, in order.
 func names(p Plan) (names []string) {
 	for _, c := range p.Create {
 		names = append(names, c.Resource.Kind+" "+c.Name)
@@ -106,7 +106,7 @@ func TestDependentsOfAllForms(t *testing.T) {
 	}
 }
 
-// What is wanted is repaired by a patch that names the version, or by making the object again where no patch can.
+// An object that differs is repaired by a patch with a resourceVersion, or created again if a member is immutable.
 func TestDependentsAreRepaired(t *testing.T) {
 	const version = `"metadata":{"uid":"UID","resourceVersion":"1"}`
 	for name, c := range map[string]struct{ key, body, patch string }{
@@ -157,7 +157,7 @@ func TestDependentsAreRepaired(t *testing.T) {
 	}
 }
 
-// An object that is wanted no more goes, if its name is one that the kind gives; all others are somebody's.
+// An object that is no longer wanted is deleted if the kind uses its name; all others are left alone.
 func TestDependentsThatAreNotWanted(t *testing.T) {
 	w := launched(t, "Pending")
 	for _, name := range []string{"j-old", "j-older", "mine", "j-config-old"} {
@@ -168,7 +168,7 @@ func TestDependentsThatAreNotWanted(t *testing.T) {
 	}
 }
 
-// What stays is not touched while the job is suspended or over.
+// Objects with Form.Stays are not touched while the job is suspended or over.
 func TestDependentsThatStay(t *testing.T) {
 	for name, change := range map[string]func(*cluster){
 		"suspended": func(w *cluster) { w.Suspend = true },
@@ -186,7 +186,7 @@ func TestDependentsThatStay(t *testing.T) {
 	}
 }
 
-// A gate is closed while the object that it is about is not known, or its name belongs to somebody else.
+// A gate is closed while the object of the job is unknown, or does not exist because a foreign object has its name.
 func TestGatesOfAllForms(t *testing.T) {
 	w := launched(t, "gone")
 	w.unseen = []training.Unavailable{{Resource: training.RoleBindings(), Why: "forbidden"}}

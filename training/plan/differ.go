@@ -10,15 +10,15 @@ import (
 	"stoic/training"
 )
 
-// differences are the members of want that the stored spec says otherwise, as a merge patch. Members that are only stored are defaults
-// of the API server, or somebody else's, and no difference.
+// differences returns a merge patch of the members of want that differ in the stored spec. Members that are only stored
+// are no difference: they are defaults of the API server, or another client set them.
 //
 //	wanted        stored                   difference
 //	null          nothing, or empty        no
 //	null          anything else            yes
-//	"1000m"       "1", where a quantity    no
-//	              is meant
-//	{"a": 1}      {"a": 1, "b": 2}         yes: within what we want there are no defaults
+//	"1000m"       "1", in a field of       no
+//	              quantities
+//	{"a": 1}      {"a": 1, "b": 2}         yes: inside a wanted value there are no defaults
 //	any           no JSON, no object       as if nothing were stored
 func differences(want map[string]json.RawMessage, stored []byte) map[string]json.RawMessage {
 	spec := object(stored)
@@ -31,8 +31,8 @@ func differences(want map[string]json.RawMessage, stored []byte) map[string]json
 	return found
 }
 
-// contentDifferences are the members of the content beside the spec that the stored one says otherwise, as a merge patch.
-// They are compared in the form in which they are remembered. Members that are only stored are no difference.
+// contentDifferences returns a merge patch of the members other than the spec that differ in the stored object. They are
+// compared in their cached form. Members that are only stored are no difference.
 func contentDifferences(form training.Form, want map[string]json.RawMessage, stored []byte) map[string]json.RawMessage {
 	wanted := make(map[string]any, len(want))
 	for member, value := range want {
@@ -66,7 +66,8 @@ func contentDifferences(form training.Form, want map[string]json.RawMessage, sto
 	return found
 }
 
-// replacing puts one value in place of another by a merge patch, which of two objects keeps what it does not name.
+// replacing returns a merge patch that replaces a stored value. Members of a stored object that the new one lacks become
+// null, because a merge patch keeps members that it does not name.
 func replacing(stored, value json.RawMessage) json.RawMessage {
 	var wanted map[string]json.RawMessage
 	if json.Unmarshal(value, &wanted) != nil || wanted == nil {
@@ -82,7 +83,7 @@ func replacing(stored, value json.RawMessage) json.RawMessage {
 	return schema.JSON(wanted)
 }
 
-// read keeps numbers as they are written; what is no JSON is nothing.
+// read decodes JSON and keeps numbers as they are written; invalid JSON is nil.
 func read(text json.RawMessage) any {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -93,13 +94,13 @@ func read(text json.RawMessage) any {
 	return value
 }
 
-// meansQuantity: where numbers and strings are compared by what they amount to.
+// meansQuantity reports whether numbers and strings under a key are compared as quantities.
 func meansQuantity(key string) bool {
 	return key == "minResources" || key == "value" || key == "averageValue"
 }
 
-// alike says whether two values mean the same. An empty value is the same as none: API servers leave such out, and so
-// do merge patches of objects.
+// alike reports whether two values mean the same. An empty value equals an absent one: API servers omit empty values, and
+// so do merge patches of objects.
 func alike(a, b any, quantity bool) bool {
 	if empty(a) || empty(b) {
 		return empty(a) && empty(b)
@@ -123,7 +124,7 @@ func alike(a, b any, quantity bool) bool {
 	return a == b || sameNumber(a, b) || quantity && sameQuantity(a, b)
 }
 
-// covers says whether all members of a are alike in b.
+// covers reports whether all members of a are alike in b.
 func covers(a, b map[string]any, quantity bool) bool {
 	for key, value := range a {
 		if !alike(value, b[key], quantity || meansQuantity(key)) {

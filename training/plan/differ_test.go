@@ -50,7 +50,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// anyJSON is a value of some depth.
+// anyJSON returns a generator of JSON values up to some depth.
 func anyJSON(depth int) *rapid.Generator[any] {
 	scalars := []*rapid.Generator[any]{
 		rapid.Just[any](nil), rapid.Bool().AsAny(), rapid.Int32().AsAny(), rapid.Float64Range(-1e6, 1e6).AsAny(), rapid.String().AsAny(),
@@ -67,7 +67,7 @@ func anyObject(depth int) *rapid.Generator[map[string]any] {
 	return rapid.MapOfN(keys, anyJSON(depth), 0, 4)
 }
 
-// A spec that was written as wanted, with whatever the API server adds, is no difference; one that was changed is.
+// A stored spec as desired, with any additions of the API server, has no difference; a changed one has.
 func TestDifferencesOfOneself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := anyObject(3).Draw(t, "spec")
@@ -93,7 +93,7 @@ func TestDifferencesOfOneself(t *testing.T) {
 	})
 }
 
-// Whatever is stored is compared.
+// Any stored content can be compared.
 func TestDifferencesAreTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := object(schema.JSON(anyObject(2).Draw(t, "want")))

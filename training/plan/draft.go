@@ -11,42 +11,41 @@ import (
 	"stoic/training"
 )
 
-// draft is a plan in the making: what was observed, in an order of our own, and what the rules have decided
-// so far. The rules write status and plan; nothing else.
+// draft is an unfinished plan: what was observed, sorted, and what the rules have decided so far.
 type draft struct {
 	Observed
 	now metav1.Time // Now as a status carries it: to the second
 
-	replicas []replica // that the job asks for, in order of replica type and index; none if it is rejected
+	replicas []replica // of the job, in order of replica type and index; none if it is rejected
 
-	native *training.NativeVersion // of the gang scheduling that Kubernetes itself has; nil: none is asked for
+	native *training.NativeVersion // of Kubernetes' own gang scheduling; nil: not used
 
 	status training.Status // as it shall be
 	ledger training.Ledger // as it shall be
 	plan   Plan
 	silent bool   // write nothing at all
 	runs   bool   // the job is neither over nor suspended
-	stale  bool   // the ledger says of replicas that they have succeeded that the job does not ask for, or that have failed
-	tail   string // of the sentence that says that a refused spec was accepted
-	// held are the replica types that may not start yet, as what they read is not stored as it is wanted.
+	stale  bool   // the ledger has successes of replicas that the job no longer has, or that have failed
+	tail   string // of the event that reports that a rejected spec was accepted
+	// held are the replica types that may not start yet, because a dependent object that they read is not up to date.
 	held []string
-	// adopts: it asks for a Job that an earlier operator may have made. The generation is put on record when that is known, so
-	// that a process that ends in between is followed by one that asks again.
+	// adopts: the plan creates a Job that an earlier operator may have created already. observedGeneration is only written in a
+	// later reconcile, so that after a crash the next process tries again.
 	adopts bool
 }
 
-// replica is a place that the job wants filled, and the children that fill it.
+// replica is a desired replica of the job and the children that exist for it.
 type replica struct {
 	replicaType *training.ReplicaType
 	index       int
 	name        string
 	pod         *training.Pod // nil if missing
-	// recorded: the ledger on the job says that it has succeeded.
+	// recorded: the stored ledger says that it has succeeded.
 	recorded bool
 	service  *training.Service // nil if missing
 }
 
-// newDraft copies what it orders or changes: nothing observed is written to.
+// newDraft returns a draft. It copies what it sorts or changes, so the observation is never modified.
 func newDraft(o Observed) *draft {
 	d := &draft{Observed: o, now: metav1.NewTime(o.Now.UTC().Truncate(time.Second))}
 	if o.Head == nil {
@@ -74,13 +73,13 @@ func newDraft(o Observed) *draft {
 	return d
 }
 
-// byName puts short names first, so that of one replica type, 9 stands before 10.
+// byName compares names, shorter ones first, so that index 9 of a replica type precedes 10.
 func byName(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// tidy is a copy of a status as read, with one condition of each type and no time that says nothing: written
-// back, such a time is a null, for which the API server refuses the whole status.
+// tidy returns a copy of a status with one condition of each type and no zero time: written
+// back, a zero time is a null, and the API server rejects the whole status.
 func tidy(s training.Status, now metav1.Time) training.Status {
 	s.Unclean = false
 	conditions := make([]training.Condition, 0, len(s.Conditions)+2)
@@ -107,8 +106,8 @@ func tidy(s training.Status, now metav1.Time) training.Status {
 	return s
 }
 
-// places lists what the job asks for. A child fills a place by its exact name; the labels it carries say
-// nothing, and no number read from a child is ever an index.
+// places returns the desired replicas of a job. A child belongs to a replica by its exact name; its labels
+// are ignored, and no number read from a child is ever used as an index.
 func places(job *training.Job, pods []training.Pod, services []training.Service) []replica {
 	podOf := make(map[string]*training.Pod, len(pods))
 	for i := range pods {
@@ -132,7 +131,7 @@ func places(job *training.Job, pods []training.Pod, services []training.Service)
 	return all
 }
 
-// finish turns the draft into the plan.
+// finish returns the finished plan.
 func (d *draft) finish() Plan {
 	if d.silent {
 		return Plan{}
@@ -150,7 +149,7 @@ func (d *draft) finish() Plan {
 		}
 	}
 	if d.plan.Status == nil {
-		// What is on record was counted when it was recorded.
+		// A status that is already stored was counted when it was written.
 		d.plan.Count = slices.DeleteFunc(d.plan.Count, func(c Count) bool { return c.Counter != CountDeleted && c.Counter != CountRestarted })
 	}
 	d.noteSuccesses()
@@ -158,19 +157,19 @@ func (d *draft) finish() Plan {
 	return d.plan
 }
 
-// statusDiffers from that on record.
+// statusDiffers reports whether the new status differs from the stored one.
 func (d *draft) statusDiffers() bool {
 	return d.Head.Status.Unclean || !same(&d.Head.Status, &d.status, d.KeepsGeneration)
 }
 
-// requeue asks to look again after a while; the earliest wish wins.
+// requeue requests another reconcile after a delay; the shortest delay wins.
 func (d *draft) requeue(after time.Duration) {
 	if d.plan.Requeue == 0 || after < d.plan.Requeue {
 		d.plan.Requeue = after
 	}
 }
 
-// measure counts what has taken from one time to another. Times are those of several clocks, and a status can be edited.
+// measure counts with the time between from and until. It is never negative, although clocks differ and a status can be edited.
 func (d *draft) measure(c Counter, until time.Time, from *metav1.Time) {
 	took := time.Duration(0)
 	if from != nil {
@@ -181,7 +180,7 @@ func (d *draft) measure(c Counter, until time.Time, from *metav1.Time) {
 
 func (d *draft) count(c Counter) { d.plan.Count = append(d.plan.Count, Count{Counter: c}) }
 
-// full says that the plan is as long as a plan may be; the next one does the rest.
+// full reports whether the plan has reached its maximum size. If so, it requeues for the rest.
 func (d *draft) full(list, bytes int) bool {
 	if list < maxSteps && bytes < maxBytes {
 		return false
@@ -191,8 +190,8 @@ func (d *draft) full(list, bytes int) bool {
 }
 
 const (
-	// A reconcile deletes and creates at most this many objects each and posts at most about this many
-	// bytes, so that one large job cannot keep a worker, or memory, to itself.
+	// A reconcile deletes and creates at most maxSteps objects each and posts about maxBytes at most, so that one
+	// large job cannot occupy a worker or the memory.
 	maxSteps = 500
 	maxBytes = 16 << 20
 

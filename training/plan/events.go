@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// Events are planned in every reconcile for tellFor after what they tell of, so that none is lost if the process
-	// ends before they are sent, be it behind a long backlog. Whoever sends them tells each occasion once: an
-	// event that is there already is refused as existing. After an hour the API server forgets events, so
-	// tellFor must end well before that: told again later, an event would be a second one.
+	// tellFor is how long each reconcile plans an event again after its cause, so that no event is lost if the process
+	// ends before it is sent, even behind a long backlog. Each occasion is reported once: the API server rejects an event
+	// that already exists. It deletes events after an hour, so tellFor must be well below that: otherwise an event could
+	// be created a second time.
 	tellFor = 45 * time.Minute
-	// tellAhead is how far the clock that dated a status may be ahead of ours.
+	// tellAhead is how far the clock behind a time in the status may be ahead of ours.
 	tellAhead  = 5 * time.Minute
 	maxMessage = 1024 // the API server refuses longer ones
 )
 
-// planEvents plans the events. All but the acceptance of a spec follow from the status as it shall be, not from
-// what happened in this reconcile.
+// planEvents plans the events. All except the acceptance of a spec depend on the new status, not on what happened in
+// this reconcile.
 func (d *draft) planEvents() {
 	if d.Rejection != nil {
 		if c := d.status.Condition(training.Stalled); c != nil && d.recent(c.LastUpdateTime) {
@@ -47,10 +47,10 @@ func (d *draft) planEvents() {
 	d.podProblemEvents()
 }
 
-// conditionEvent tells of a transition:
+// conditionEvent reports a transition:
 //
 //	Succeeded True    Normal    KINDSucceeded
-//	Failed True       Warning   KINDFailed, unless it is a refusal, whose problems are reported one by one
+//	Failed True       Warning   KINDFailed, but not for a rejected spec, whose problems are reported one by one
 //	Restarting True   Warning   KINDRestarting
 //	Suspended True    Normal    KINDSuspended
 //	Suspended False   Normal    KINDResumed
@@ -78,7 +78,8 @@ func (d *draft) conditionEvent(c *training.Condition) {
 	d.event(kind, reason, "", cmp.Or(c.Message, reason), c.LastTransitionTime.UTC().Format(time.RFC3339), c.LastTransitionTime)
 }
 
-// problemEvents tells the first few one by one and then how many there are beside them; more are not in the list.
+// problemEvents reports the first problems one by one and then the number of all others, including the more that are not
+// in the list.
 func (d *draft) problemEvents(problems []schema.Problem, more int, reason func(schema.Code) string, noun string, since metav1.Time) {
 	first := problems[:min(len(problems), schema.MaxReported)]
 	for _, p := range first {
@@ -95,15 +96,15 @@ func (d *draft) problemEvents(problems []schema.Problem, more int, reason func(s
 		fmt.Sprintf("... and %d more %s; run `stoic validate`", more, noun), d.generation(), since)
 }
 
-// tellRestartPolicy gives the warning of restart policies in pod templates once more, under the reason and in the words
-// by which clients of the kind know it.
+// tellRestartPolicy reports a restart policy in a pod template a second time, with the reason and the message that clients
+// of the kind know.
 func (d *draft) tellRestartPolicy(since metav1.Time) {
 	if at := d.Head.PodRestartPolicy; at != "" {
 		d.event(corev1.EventTypeWarning, training.ReasonPodRestartPolicy, at, d.Job.Sentences().PodRestartPolicy, d.generation(), since)
 	}
 }
 
-// warn: warnings are reported when the job is new and when its spec has changed.
+// warn reports whether warnings are due, and since when: when the job is new and when its spec has changed.
 func (d *draft) warn() (since metav1.Time, ok bool) {
 	if d.KeepsGeneration && d.Head.Status.ObservedGeneration != d.Head.Meta.Generation {
 		return d.now, true
@@ -123,7 +124,7 @@ func (d *draft) warningReason(code schema.Code) string {
 	return d.Head.Kind.Reason(training.ReasonSpecWarning)
 }
 
-// recent: not long ago, nor far in the future, which only an edited status says.
+// recent reports whether a time is less than tellFor ago and not far in the future, as in an edited status.
 func (d *draft) recent(t metav1.Time) bool {
 	age := d.Now.Sub(t.Time)
 	return -tellAhead < age && age < tellFor

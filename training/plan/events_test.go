@@ -12,7 +12,7 @@ import (
 	"stoic/training"
 )
 
-// TestMessagesAreBounded: what comes from the author or from an edited status is cut and cleaned.
+// TestMessagesAreBounded: texts from the user or from an edited status are cut and cleaned.
 func TestMessagesAreBounded(t *testing.T) {
 	w := newCluster()
 	w.problems = []schema.Problem{{Path: strings.Repeat("p", 5000), Want: "be\nshort\x1b[31m"}}
@@ -29,7 +29,7 @@ func TestMessagesAreBounded(t *testing.T) {
 	}
 }
 
-// TestCountedProblems: what is told of problems and warnings does not depend on how many beyond the first are kept.
+// TestCountedProblems: the report of problems and warnings does not depend on how many beyond the first are kept.
 func TestCountedProblems(t *testing.T) {
 	all := slices.Repeat([]schema.Problem{{Code: schema.Conflict, Path: "spec.a", Found: "x"}}, 12)
 	for name, put := range map[string]func(*cluster){
@@ -54,8 +54,8 @@ func TestCountedProblems(t *testing.T) {
 	}
 }
 
-// TestEventsArePlannedForAWhile: a process that ends with events unsent has a successor that plans the very same
-// ones, for as long as the API server surely remembers them, and not longer: a second one would appear.
+// TestEventsArePlannedForAWhile: after a process ends with unsent events, the next one plans identical ones. It does so only
+// while the API server certainly keeps events: later they would be created a second time.
 func TestEventsArePlannedForAWhile(t *testing.T) {
 	w := newCluster()
 	w.problems = []schema.Problem{{Path: "spec.a", Want: "be an integer"}}
@@ -86,8 +86,8 @@ func TestEventsArePlannedForAWhile(t *testing.T) {
 	}
 }
 
-// TestPodsOfOneReasonAreOneEvent: whichever pods cannot run, and however many, the event has the same identity, so that the API
-// server refuses a second one.
+// TestPodsOfOneReasonAreOneEvent: the event has the same name whichever and however many pods cannot run, so that the API
+// server rejects a second one.
 func TestPodsOfOneReasonAreOneEvent(t *testing.T) {
 	const words = "Pending problem=" + training.ReasonPodUnschedulable + "(no_node)"
 	w := launched(t, "Running")

@@ -10,7 +10,7 @@ import (
 	"stoic/training"
 )
 
-// failureAction is what becomes of a replica whose pod has failed.
+// failureAction is what happens to a replica whose pod has failed.
 type failureAction int
 
 const (
@@ -19,8 +19,8 @@ const (
 	fatal                         // the job fails
 )
 
-// failureActionOf a pod, see also training.RestartPolicy. A pod that is being deleted has no failure action: it is waited for. A
-// pod that ran when it was deleted, or vanished, has not failed; it is merely missing.
+// failureActionOf returns the failure action of a replica, see also training.RestartPolicy. A pod that is being deleted has
+// none. A pod that was running when it was deleted, or that vanished, has not failed: it is only missing.
 //
 //	replica type's policy      exit code            failure action       of an expendable replica type
 //	Always, OnFailure  any                  replaced   replaced
@@ -45,7 +45,7 @@ func failureActionOf(r *replica) failureAction {
 	return fatal
 }
 
-// failed: some replica failed for good. The first replica type in the kind's order is named.
+// failed fails the job if a replica failed permanently. The message names the first such replica type in the kind's order.
 func failed(d *draft) bool {
 	if d.batchFailed() {
 		return true
@@ -77,16 +77,17 @@ func failed(d *draft) bool {
 }
 
 const (
-	// A replica's pod stands at least for firstPause before it is replaced, and for twice as long with each one that
-	// failed before it, up to lastPause: a replica that always fails at once asks for a pod twelve times an hour and
-	// not as fast as the cluster can. It needs no memory: the pod knows how old it is and how many were before it.
+	// A failed pod is replaced firstPause after its creation at the earliest. The back-off doubles with each consecutive
+	// failure, up to lastPause: a replica that always fails immediately costs twelve pods an hour. No state in memory is
+	// needed: the pod has its creation time and the number of failures before it.
 	firstPause, lastPause = 10 * time.Second, 5 * time.Minute
-	// consecutiveEnds: a pod that failed after such a time is the first of new consecutive failures, as it is for kubelets.
+	// consecutiveEnds: a pod that fails at this age or later resets the back-off, as in the kubelet.
 	consecutiveEnds = 2 * lastPause
 )
 
-// pauseOf is how long a failed pod is still left to stand. The API server's clock, by which the pod was made, may be ahead of ours: such a
-// pod is new, or its replica would be replaced as fast as it fails. One from the far future is not waited for.
+// pauseOf returns the remaining back-off of a failed pod. The API server's clock, which dates the creation of the pod, may
+// be ahead of ours: such a pod counts as new, as otherwise it would be replaced without back-off. A creation time far in
+// the future causes no back-off.
 func (d *draft) pauseOf(pod *training.Pod) time.Duration {
 	pause := firstPause
 	for before := pod.ConsecutiveFailures; before > 0 && pause < lastPause; before-- {
@@ -100,8 +101,8 @@ func (d *draft) pauseOf(pod *training.Pod) time.Duration {
 	return pause - max(age, 0)
 }
 
-// restart deletes the failed pods that are to be replaced, when they are on record and old enough, and returns whether
-// the job is restarting: while a failed pod is there, terminating or not, Running and Restarting do not take turns.
+// restart deletes the failed pods that are to be replaced, when they are recorded and old enough. It reports whether the
+// job is restarting: it is as long as a failed pod exists, terminating or not, so that the condition does not flap.
 func (d *draft) restart() bool {
 	d.note()
 	terminating := false

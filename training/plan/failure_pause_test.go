@@ -10,8 +10,7 @@ import (
 	"stoic/training"
 )
 
-// A replica whose pod fails at once is not replaced as fast as the cluster can, and less and less often. It is put on
-// record at once.
+// A pod that fails immediately is replaced after a growing back-off. The failure is recorded immediately.
 func TestRestartPause(t *testing.T) {
 	now := time.Unix(1000000, 500)
 	for _, c := range []struct {

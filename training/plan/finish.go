@@ -6,14 +6,13 @@ import (
 	"stoic/training"
 )
 
-// conclude gives the job its terminal condition. The children are cleaned up in the same reconcile, behind the status: if
-// that cannot be written, nothing is deleted. The TTL is left to a later reconcile, which finds the terminal condition on
-// record.
+// conclude gives the job its terminal condition. The children are cleaned up in the same reconcile, after the status is
+// written; if that fails, nothing is deleted. A later reconcile, which reads the terminal condition, applies the TTL.
 func (d *draft) conclude(t training.ConditionType, reason, message string, counter Counter) {
 	d.concludeAs(t, d.Head.Kind.Reason(reason), message, counter)
 }
 
-// concludeAs does so with a reason that may not carry the kind's name.
+// concludeAs is conclude with the complete reason, to which the kind's name is not added.
 func (d *draft) concludeAs(t training.ConditionType, reason, message string, counter Counter) {
 	d.tally()
 	d.still(t == training.Succeeded)
@@ -33,8 +32,8 @@ func (d *draft) concludeAs(t training.ConditionType, reason, message string, cou
 	}
 }
 
-// completed is the completion time of a batch/v1 Job, within bounds: not before the start time of its owner, which a resumption sets
-// again, and not in the future.
+// completed returns the completion time of a batch/v1 Job, but no time before the start time of its owner, which a
+// resumption resets, and no time in the future.
 func (d *draft) completed(job *training.BatchJob) metav1.Time {
 	at := job.Completed
 	switch {
@@ -50,9 +49,9 @@ func (d *draft) fail(message string) {
 	d.conclude(training.Failed, training.ReasonFailed, message, CountFailed)
 }
 
-// finished: a terminal condition is final, whatever becomes of the children, and nothing is created any more. What the
-// terminal condition brings with it is put right in every reconcile, as earlier operators left some of it out and a status
-// can be edited.
+// finished handles a job with a terminal condition. It is final, whatever happens to the children, and nothing is created
+// any more. Each reconcile repairs the rest of the status, because earlier operators left parts of it out and a status can
+// be edited.
 func finished(d *draft) bool {
 	t := terminal(&d.status)
 	if t == "" {
@@ -72,8 +71,8 @@ func finished(d *draft) bool {
 	return true
 }
 
-// over: the job has had a terminal condition that its status does not hold any more. The ledger knows it, or else an end that is on
-// record says that there was one, and the pods say which. What is over never begins again.
+// over handles a job whose status has lost its terminal condition. The ledger has it; otherwise a completion time shows that
+// there was one, and the pods decide which. A finished job never starts again.
 func over(d *draft) bool {
 	switch {
 	case d.ledger.Terminal == training.Succeeded:
@@ -90,10 +89,10 @@ func over(d *draft) bool {
 	return finished(d)
 }
 
-// ended: there is a terminal condition on record, in the status or beside it.
+// ended reports whether a terminal condition is recorded, in the status or in the ledger.
 func (d *draft) ended() bool { return terminal(&d.status) != "" || d.ledger.Terminal != "" }
 
-// restore puts a terminal condition back where it was. It is not counted again.
+// restore sets a lost terminal condition again. It is not counted again.
 func (d *draft) restore(t training.ConditionType, at *metav1.Time) {
 	if at == nil {
 		at = &d.now
@@ -116,8 +115,8 @@ func other(terminal training.ConditionType) training.ConditionType {
 	return training.Succeeded
 }
 
-// deleteAfterTTL deletes the job itself when its time is up and returns whether it did. A finished job that is
-// suspended is kept. The deletion names the resourceVersion: the author may have raised the time to live in the meantime.
+// deleteAfterTTL deletes the job itself when its TTL has passed, and reports whether it did. A finished job that is
+// suspended is kept. The deletion has a resourceVersion precondition: the user may have raised the TTL in the meantime.
 func (d *draft) deleteAfterTTL() bool {
 	ttl := d.Job.Policy.TTL
 	if !ttl.Set || d.Job.Policy.Suspend {
@@ -133,7 +132,7 @@ func (d *draft) deleteAfterTTL() bool {
 	return true
 }
 
-// subject is how the sentences about a job begin.
+// subject returns the kind and the key of the job, as messages begin with them.
 func (d *draft) subject() string {
 	return d.Head.Kind.Name + " " + d.Head.Key()
 }

@@ -12,8 +12,8 @@ import (
 	"stoic/training"
 )
 
-// ganged is a replica type's template with what tells the gang scheduler to which group its pods belong. A scheduler that the
-// author has named is not replaced.
+// ganged returns a replica type's template with the fields and marks that assign its pods to a group. A schedulerName in the
+// template stays, except with Kind.GangOverrides.
 func ganged(job *training.Job, rtype *training.ReplicaType, native *training.NativeVersion) []byte {
 	gang := job.Kind.Cluster.Gang
 	if native != nil {
@@ -41,7 +41,7 @@ func ganged(job *training.Job, rtype *training.ReplicaType, native *training.Nat
 	return schema.JSON(top)
 }
 
-// mark puts marks over those of the author.
+// mark adds marks to a field of the metadata; they replace those of the template.
 func mark(meta map[string]json.RawMessage, field string, marks map[string]string) {
 	if len(marks) > 0 {
 		all := object(meta[field])
@@ -50,14 +50,14 @@ func mark(meta map[string]json.RawMessage, field string, marks map[string]string
 	}
 }
 
-// schedulerOf a pod's spec; what is no string is none.
+// schedulerOf returns the schedulerName in a pod's spec; "" if it is absent or no string.
 func schedulerOf(spec map[string]json.RawMessage) string {
 	var name string
 	_ = json.Unmarshal(spec["schedulerName"], &name)
 	return name
 }
 
-// schedulerEvents warns, for each replica type, of pods that belong to a group of which their scheduler knows nothing.
+// schedulerEvents warns for each replica type whose scheduler does not know the group of its pods.
 func (d *draft) schedulerEvents(since metav1.Time) {
 	gang := d.Head.Kind.Cluster.Gang
 	if !gang.On() {

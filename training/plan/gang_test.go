@@ -9,7 +9,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// What a gang scheduler needs stands in the template; all else in it stays as it was written.
+// The template has what a gang scheduler needs; all other parts are unchanged.
 func TestGanged(t *testing.T) {
 	const author = `{"metadata":{"annotations":{"scheduling.k8s.io/group-name":"x","a":"1"},"labels":{"l":"2"}},"spec":{"big":12345678901234567890,"containers":[]}}`
 	for _, c := range []struct{ scheduler, template, want string }{

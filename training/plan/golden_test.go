@@ -26,7 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "write the plans that were made into testdata")
 
-// A story is a list of reconciles of one job. Each step changes the cluster, makes a plan and carries it out.
+// A story is a list of reconciles of one job. Each step changes the cluster, makes a plan and executes it.
 type step struct {
 	Note       string               `json:"note"`
 	Kind       string               `json:"kind"`  // of the first step; a TFJob without
@@ -51,7 +51,7 @@ type step struct {
 	Priorities training.Priorities `json:"priorities"`
 }
 
-// dependent is a change of one that is there, or one made by hand.
+// dependent is a change of an existing dependent object, or one that a user creates by hand.
 type dependent struct {
 	Phase    *string         `json:"phase"`
 	Spec     json.RawMessage `json:"spec"`
@@ -323,7 +323,7 @@ func printPlan(out *strings.Builder, p Plan, bodies bool) {
 	}
 }
 
-// took is how long what is counted has taken, if that is measured.
+// took returns the measured duration of a count as text, if there is one.
 func took(c Count) string {
 	if c.Took == 0 {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"stoic/training"
 )
 
-// checkPlan holds for every plan there is.
+// checkPlan checks the rules that hold for every plan.
 func checkPlan(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -34,7 +34,7 @@ func brokenRules(o Observed, p Plan) (broken []string) {
 		brokenSuccesses(o, p), brokenDependents(o, p), brokenStatus(o, p), brokenEvents(o, p), brokenLauncher(o, p))
 }
 
-// brokenLauncher: the pod of a replica type is made by a plan that finds all that it reads stored, and changes nothing of it.
+// brokenLauncher: a plan only creates the pod of a replica type if all that it reads is stored, and does not change that.
 func brokenLauncher(o Observed, p Plan) (broken []string) {
 	if o.Job == nil || o.Job.Kind.Dependents == nil {
 		return nil
@@ -65,7 +65,7 @@ func brokenLauncher(o Observed, p Plan) (broken []string) {
 	return broken
 }
 
-// brokenJob: what a plan may do at all, and what may become of the ledger.
+// brokenJob checks what a plan may do at all, and how it may change the ledger.
 func brokenJob(o Observed, p Plan) (broken []string) {
 	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
 	if terminal(&o.Head.Status) != "" && o.Rejection == nil && len(p.Create) > 0 {
@@ -90,7 +90,7 @@ func brokenJob(o Observed, p Plan) (broken []string) {
 	return broken
 }
 
-// brokenDeletions: what is deleted is there, is deleted once, and is on record. What is deleted is noted.
+// brokenDeletions: a deleted object exists, is deleted once, and is recorded if it is a failed pod. It is added to touched.
 func brokenDeletions(o Observed, p Plan, touched map[string]bool) (broken []string) {
 	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
 	pods, services := childrenByName(o)
@@ -133,7 +133,7 @@ func childrenByName(o Observed) (pods map[string]training.Pod, services map[stri
 	return pods, services
 }
 
-// brokenCreations: what is created is wanted, is not there, and is not deleted by the same plan.
+// brokenCreations: a created object is wanted, does not exist, and is not deleted by the same plan.
 func brokenCreations(o Observed, p Plan, touched map[string]bool) (broken []string) {
 	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
 	pods, services := childrenByName(o)
@@ -174,7 +174,7 @@ func brokenCreations(o Observed, p Plan, touched map[string]bool) (broken []stri
 	return broken
 }
 
-// brokenEvents: an event can be sent, is of now, and is one of its key.
+// brokenEvents: an event is valid, is recent, and there is at most one with a key for each reason.
 func brokenEvents(o Observed, p Plan) (broken []string) {
 	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
 	problems := map[string]bool{}
@@ -196,7 +196,7 @@ func brokenEvents(o Observed, p Plan) (broken []string) {
 	return broken
 }
 
-// recorded: a failed pod of a job that goes on is on record, unless the job has no place for it.
+// recorded reports whether a failed pod of a job that continues is in the ledger, or belongs to no replica of the job.
 func recorded(o Observed, p Plan, x *training.Pod) bool {
 	after := o.Head.Status
 	if p.Status != nil {
@@ -219,7 +219,7 @@ func recorded(o Observed, p Plan, x *training.Pod) bool {
 	return true
 }
 
-// brokenSuccesses: what is put on record has been seen, and what is on record is not made again, unless its pod has failed.
+// brokenSuccesses: a recorded success was observed, and its pod is not created again unless it has failed.
 func brokenSuccesses(o Observed, p Plan) (broken []string) {
 	seen, failed := map[string]bool{}, map[string]bool{}
 	for _, x := range o.Pods {
@@ -250,7 +250,7 @@ func brokenSuccesses(o Observed, p Plan) (broken []string) {
 	return broken
 }
 
-// brokenDependents: dependent objects are made before pods, which do not come before what they wait for.
+// brokenDependents: dependent objects are created before pods, and no pod before the dependents that it waits for.
 func brokenDependents(o Observed, p Plan) (broken []string) {
 	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
 	type key struct {
@@ -291,7 +291,7 @@ func brokenDependents(o Observed, p Plan) (broken []string) {
 	return append(broken, brokenOrder(o, p)...)
 }
 
-// brokenOrder: no pod of a replica type is made before all replicas of the one that it waits for run or are done.
+// brokenOrder: no pod of a replica type is created before all replicas of the awaited type run or have succeeded.
 func brokenOrder(o Observed, p Plan) (broken []string) {
 	if o.Job == nil {
 		return nil
@@ -317,7 +317,7 @@ func brokenOrder(o Observed, p Plan) (broken []string) {
 	return broken
 }
 
-// brokenStatus checks the algebra of conditions.
+// brokenStatus checks the rules of conditions.
 func brokenStatus(o Observed, p Plan) (broken []string) {
 	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
 	s := p.Status
@@ -366,8 +366,8 @@ func brokenStatus(o Observed, p Plan) (broken []string) {
 	return broken
 }
 
-// shownByFlyte is the state of a job as Flyte's plugin for the Kubeflow kinds finds it: of the conditions, the newest
-// first, the first that is True. A job of which nothing but Stalled is True has no such state.
+// shownByFlyte returns the state of a job as read by Flyte's plugin for the Kubeflow kinds: the newest condition that is
+// True. It returns "" if fewer than two are True, because Stalled may be the only one.
 func shownByFlyte(s *training.Status) training.ConditionType {
 	newest := slices.Clone(s.Conditions)
 	newest = slices.DeleteFunc(newest, func(c training.Condition) bool { return c.Status != metav1.ConditionTrue })

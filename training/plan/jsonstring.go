@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// jsonStrings writes strings as JSON. Long ones of one job begin alike, as TF_CONFIG names every replica to every replica: what
-// all have had in common so far is not written again.
+// jsonStrings encodes strings as JSON. Long strings of one job have a common prefix, as TF_CONFIG lists all replicas in each
+// replica. The prefix that all strings so far have in common is encoded only once.
 type jsonStrings struct {
 	shared string
 	quoted []byte // shared as JSON, without the quotation mark at its end
 }
 
-// longValue is where it begins to matter.
+// longValue is the length in bytes from which the common prefix is used.
 const longValue = 256
 
 func (q *jsonStrings) add(to []byte, value string) []byte {
@@ -29,7 +29,7 @@ func (q *jsonStrings) add(to []byte, value string) []byte {
 	return append(to, quote(value[len(q.shared):])[1:]...)
 }
 
-// share keeps what a value has in common with those before it, up to a whole character.
+// share shortens the common prefix to what a value shares with it. It ends at a whole character.
 func (q *jsonStrings) share(value string) {
 	n := len(value)
 	if q.shared != "" {

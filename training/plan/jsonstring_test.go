@@ -9,7 +9,7 @@ import (
 	"stoic/schema"
 )
 
-// TestJSONStrings: whatever the values have in common, and wherever it ends, each comes out as JSON writes it.
+// TestJSONStrings: each value is encoded correctly, whatever its common prefix with others, and wherever that ends.
 func TestJSONStrings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.StringMatching(`[a ~"\\<\x7f\né€😀]{0,20}`), rapid.Custom(func(t *rapid.T) string {

@@ -16,8 +16,8 @@ import (
 	"stoic/training"
 )
 
-// TestLateAndUnreliable: whatever arrives late, is lost or fails, no plan breaks a rule, nothing is created behind an
-// end that is on record, and when the trouble is over the job comes to rest by itself, with its terminal condition.
+// TestLateAndUnreliable: despite lagging caches, lost responses and errors, no plan breaks a rule, and nothing is created
+// after a recorded terminal condition. When the faults end, the job converges by itself to its terminal condition.
 func TestLateAndUnreliable(t *testing.T) {
 	reconciles, writes := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -65,7 +65,7 @@ func TestLateAndUnreliable(t *testing.T) {
 	}
 }
 
-// checkChildren of a job at rest: those that it asks for, or those that its clean-up leaves.
+// checkChildren checks the children of a job at rest: all of its replicas, or those that the clean-up leaves.
 func (o *operator) checkChildren(t *rapid.T) {
 	done := 0
 	for _, p := range o.pods {
@@ -92,7 +92,7 @@ func (o *operator) checkChildren(t *rapid.T) {
 	}
 }
 
-// goneSuccesses is how many replicas are on record as succeeded and have no pod any more: they get no other one.
+// goneSuccesses returns how many replicas are recorded as succeeded and have no pod any more: they get no new one.
 func (o *operator) goneSuccesses(job *training.Job) int {
 	gone := 0
 	for i := range job.ReplicaTypes {
@@ -106,7 +106,7 @@ func (o *operator) goneSuccesses(job *training.Job) int {
 	return gone
 }
 
-// happens changes the cluster as others do.
+// happens changes the cluster as other clients do.
 func (o *operator) happens(t *rapid.T, kind bool) {
 	before, ledger := copyStatus(o.status), o.ledger
 	if kind {
@@ -121,7 +121,7 @@ func (o *operator) happens(t *rapid.T, kind bool) {
 	o.changed()
 }
 
-// happenKindly: pods come on, succeed, are deleted and vanish; the author suspends, resumes and errs.
+// happenKindly draws a harmless event: pods progress, are deleted or vanish; the user suspends, resumes or breaks the spec.
 func (o *operator) happenKindly(t *rapid.T) {
 	o.now = o.now.Add(time.Second)
 	o.slow = rapid.Bool().Draw(t, "slow")
@@ -152,7 +152,7 @@ func (o *operator) happenKindly(t *rapid.T) {
 	}
 }
 
-// onward brings a pod nearer to a good end and says whether it moved.
+// onward moves a pod one phase towards success and reports whether it changed.
 func onward(p *training.Pod) bool {
 	switch p.Phase {
 	case corev1.PodPending:
@@ -165,7 +165,7 @@ func onward(p *training.Pod) bool {
 	return true
 }
 
-// comesToRest lets everything arrive and everybody do their work. Nobody wakes the operator but what would.
+// comesToRest lets all caches catch up and all pods progress. Only real causes enqueue the job.
 func (o *operator) comesToRest(t *rapid.T) {
 	if o.Suspend || o.problems != nil {
 		o.Suspend, o.problems = false, nil
@@ -199,7 +199,7 @@ func (o *operator) comesToRest(t *rapid.T) {
 	}
 }
 
-// brief is a plan without bodies.
+// brief returns a plan as text, without bodies.
 func brief(p Plan) string {
 	var out strings.Builder
 	printPlan(&out, p, false)

@@ -10,8 +10,8 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestLazyDependents: the files of a launcher that runs follow its workers with the status, as a job that is about to end needs
-// neither. Who may be entered is never a matter of time.
+// TestLazyDependents: the ConfigMap of a running launcher is updated together with the status, as a job that is about to end
+// needs neither update. The Role is always updated immediately.
 func TestLazyDependents(t *testing.T) {
 	of := func(p Plan, r schema.Resource) bool {
 		return slices.ContainsFunc(p.Patch, func(u Patch) bool { return u.Resource == r })

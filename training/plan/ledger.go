@@ -9,16 +9,16 @@ import (
 	"stoic/training"
 )
 
-// A failed pod that is to be replaced is put on record when it is seen, in the ledger on the job, and is deleted only
-// when it is there. Whatever happens between any two writes, it is counted once:
+// A failed pod that is to be replaced is first recorded in the ledger, and only deleted once the ledger is written. It is
+// counted once, even if the process crashes between two writes:
 //
-//	the ledger           the pod                  then
-//	does not name it     has failed               name it, count it
-//	names it             is still there           delete it, when it has stood long enough
-//	names it             is gone, no other yet    create its successor, which carries the number of failures before it
-//	names it             another is there         forget it, when the ledger is written next
+//	the ledger           the pod                       action
+//	does not name it     has failed                    record it, count it
+//	names it             still exists                  delete it, when it is old enough
+//	names it             is deleted, no successor yet  create the successor, annotated with the number of failures
+//	names it             has a successor               remove the entry with the next write of the ledger
 
-// onRecord says whether the pod of a replica is in the ledger as it shall be.
+// onRecord reports whether the pod of a replica is in the new ledger.
 func (d *draft) onRecord(r *replica) bool {
 	failure, ok := d.ledger.Failed[r.inLedger()]
 	return ok && failure.Pod == r.pod.UID
@@ -26,8 +26,8 @@ func (d *draft) onRecord(r *replica) bool {
 
 func (r *replica) inLedger() string { return r.replicaType.Replica(r.index) }
 
-// note puts the failed pods on record that are to be replaced and are not there yet, as many as there is room for. The
-// others wait: room is made by pods that come, which is an event.
+// note records failed pods that are to be replaced, as many as the ledger can hold. The others wait: successors that are
+// created make room in the ledger, and their events cause a reconcile.
 func (d *draft) note() {
 	kept := d.standing()
 	total, fresh := training.Count(d.ledger.Restarts), false
@@ -47,12 +47,12 @@ func (d *draft) note() {
 	d.count(CountRestarted)
 }
 
-// stillNoted is how long after its end a job's terminal condition is put into the ledger if pods are missing.
+// stillNoted is how long after its end a job's terminal condition is written to the ledger if pods are missing.
 const stillNoted = 10 * time.Minute
 
-// noteTerminal puts the terminal condition into the ledger, too, before the pods go that proved it, or when others take them away: while
-// they go, or when they have gone since the job ended, unseen by a process that began after that. A job whose pods stay pays
-// nothing, nor does one whose pods have gone long ago.
+// noteTerminal also writes the terminal condition to the ledger: before the pods that proved it are deleted, while another
+// client deletes them, or, for stillNoted after the end, when pods are missing, as this process may have started later. A
+// job whose pods stay, or were deleted long ago, costs no such write.
 func (d *draft) noteTerminal() {
 	isPod := func(deletion Deletion) bool { return deletion.Resource == schema.Pods() }
 	isGoing := func(p training.Pod) bool { return p.Deleting }
@@ -69,8 +69,8 @@ func (d *draft) noteTerminal() {
 	d.plan.Ledger = &ledger
 }
 
-// standing is a copy of the entries that are still of use: the failed pod is still there, or its successor is to be created. A replica
-// that has succeeded since gets none.
+// standing returns a copy of the entries that are still needed: the failed pod still exists, or its successor is to be
+// created. A replica that has succeeded since then gets no successor.
 func (d *draft) standing() map[string]training.Failure {
 	kept := make(map[string]training.Failure, len(d.ledger.Failed))
 	for i := range d.Pods { // orphans, too
@@ -88,7 +88,8 @@ func (d *draft) standing() map[string]training.Failure {
 	return kept
 }
 
-// restartsOf a failed pod: its own, and what its kubelet has restarted in it, of which nothing will be left.
+// restartsOf returns the restarts that a failed pod counts for: its replacement plus the kubelet's restarts in it, whose count
+// is lost with the pod.
 func restartsOf(pod *training.Pod) int64 { return 1 + training.Count(pod.Restarts) }
 
 func (d *draft) consecutiveFailuresOf(pod *training.Pod) int64 {

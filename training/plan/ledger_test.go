@@ -16,7 +16,7 @@ import (
 	"stoic/training"
 )
 
-// anyLedger is what somebody with the right to edit a job may have written, as far as it can be read, and beyond.
+// anyLedger draws a ledger that a user who may edit the job could have written, and even ones that cannot be read.
 func anyLedger(t *rapid.T, w *cluster) training.Ledger {
 	numbers := rapid.SampledFrom([]int64{0, 1, 3, -1, training.MaxCount, math.MaxInt64, math.MinInt64})
 	uids := []types.UID{"", "x"}
@@ -41,7 +41,7 @@ func anyLedger(t *rapid.T, w *cluster) training.Ledger {
 	return l
 }
 
-// crash carries only the beginning of a plan out, once in a while.
+// crash sometimes executes only the first writes of a plan, and reports whether it did.
 func (w *cluster) crash(t *rapid.T, p Plan) bool {
 	after := rapid.IntRange(0, 9).Draw(t, "crash after")
 	switch after {
@@ -62,7 +62,7 @@ func (w *cluster) crash(t *rapid.T, p Plan) bool {
 	return true
 }
 
-// TestOverIsOver: once there was a terminal condition it stays, although somebody wipes the status, and no pod is made any more.
+// TestOverIsOver: a terminal condition stays although another client wipes the status, and no pod is created any more.
 func TestOverIsOver(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newCluster()
@@ -105,8 +105,8 @@ func TestOverIsOver(t *testing.T) {
 	})
 }
 
-// TestLimitHolds: however a replica fails, and whatever is done to the status, the pods and the operator meanwhile, there
-// are never more pods than the limit allows, and the last failure is the job's.
+// TestLimitHolds: however a replica fails, and whatever happens to the status, the pods and the operator meanwhile, no more
+// pods are created than the limit allows, and the last failure fails the job.
 func TestLimitHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit, two := rapid.Int64Range(0, 4).Draw(t, "limit"), 2
@@ -147,8 +147,8 @@ func TestLimitHolds(t *testing.T) {
 	})
 }
 
-// TestLedgerHasRoom: replicas that have succeeded after a failure take no room in the ledger when their pods are gone, so that the
-// failure of another one is still put on record and its pod replaced.
+// TestLedgerHasRoom: replicas that have succeeded after a failure take no room in the ledger when their pods are deleted, so
+// that the failure of another replica is still recorded and its pod replaced.
 func TestLedgerHasRoom(t *testing.T) {
 	w, n := newCluster(), training.MaxLedger+1
 	w.aging, w.SuccessPolicy = true, "AllWorkers"

@@ -10,8 +10,8 @@ import (
 	"stoic/training"
 )
 
-// expired: the deadline holds also for a job that nothing else happens to: the plan asks to look again then. A replica type that
-// has succeeded is a success, also if the operator was down when it was done and the deadline has passed since.
+// expired fails a job whose deadline has passed. The rule succeeded comes first: a job that succeeded while the operator was
+// down is a success, even if the deadline has passed since.
 func expired(d *draft) bool {
 	if deadline := d.Job.Policy.Deadline; !deadline.Set || !d.past(*d.status.StartTime, deadline) {
 		return false
@@ -20,8 +20,8 @@ func expired(d *draft) bool {
 	return true
 }
 
-// exhausted: replicas were restarted more often than allowed, or would be. What is counted is what the ledger says and
-// what the kubelets have restarted in the pods that run now.
+// exhausted fails a job whose replicas were restarted more often than allowed, or would be. It counts the restarts in the
+// ledger and the kubelets' restarts in pods that run now.
 //
 //	who restarts   a limit of n is reached                       n = 0
 //	the operator   when it would have to for the n+1-th time     a pod that would be replaced fails the job
@@ -48,8 +48,8 @@ func exhausted(d *draft) bool {
 	return true
 }
 
-// past says whether limit seconds have gone by since a time. A time in the future counts as now: a clock
-// that jumps, or an edited status, may put the end off but never bring it on. Seconds are compared, not
+// past reports whether limit seconds have passed since a time. A time in the future counts as now: a clock
+// that jumps, or an edited status, may postpone the end but never advance it. Seconds are compared, not
 // durations: a limit of ten thousand million seconds is legal and longer than a Duration.
 func (d *draft) past(since metav1.Time, limit training.Limit) bool {
 	return d.elapsed(since) >= limit.Value
@@ -57,8 +57,8 @@ func (d *draft) past(since metav1.Time, limit training.Limit) bool {
 
 func (d *draft) elapsed(since metav1.Time) int64 { return max(d.now.Unix()-since.Unix(), 0) }
 
-// until is how long it takes until that. Nothing is waited for longer than a day: a reconcile costs nothing, and
-// a clock that jumped is found out.
+// until returns the delay until past becomes true, at most a day: a reconcile is cheap, and it notices a clock that
+// has jumped.
 func (d *draft) until(since metav1.Time, limit training.Limit) time.Duration {
 	const day = 24 * time.Hour
 	left := limit.Value - d.elapsed(since)

@@ -1,30 +1,30 @@
 package plan
 
-// rule looks at the draft and either decides what is to be done (and answers true) or leaves it to the next.
+// rule either decides what happens to a job and returns true, or returns false, so that the next rule is tried.
 type rule struct {
 	name   string
 	decide func(*draft) bool
 }
 
-// rules are asked in this order; the first to speak decides.
+// rules returns the rules in order; the first one that applies decides.
 //
-//	rule        speaks when                                    and then
+//	rule        applies when                                   effect
 //	deleting    the object has a deletionTimestamp             nothing: garbage collection does the rest
 //	elsewhere   another controller runs the object             nothing, not even a status
-//	refused     the object is no job                           reports to its author; pods stay as they are
-//	accepted    never                                          forgets an earlier refusal
-//	finished    a terminal condition is on record              cleans up; after the TTL deletes the job
-//	over        there was a terminal condition, and it is lost puts it back, cleans up
+//	refused     the spec is rejected                           reports the problems; pods stay as they are
+//	accepted    never                                          removes the conditions of an earlier rejection
+//	finished    the status has a terminal condition            cleans up; after the TTL deletes the job
+//	over        the status has lost its terminal condition     restores it, cleans up
 //	suspended   spec.runPolicy.suspend                         deletes all children
-//	begun       never                                          notes Created, Resumed and the start time
+//	begun       never                                          sets Created, Resumed and the start time
 //	succeeded   the success rule is met                        Succeeded
 //	expired     the deadline has passed                        Failed
 //	exhausted   containers restarted too often                 Failed
 //	failed      a replica failed for good                      Failed
 //	continuing  always                                         replaces, deletes, updates and creates children
 //
-// A terminal condition is looked for before anything is created, and a success before a failure: a chief that is done
-// makes the job a success, whatever became of the workers.
+// A terminal condition has precedence over any creation, and success over failure: once the chief has succeeded, the job
+// succeeds, whatever happened to the workers.
 func rules() []rule {
 	return []rule{
 		{"deleting", deleting},
@@ -43,13 +43,13 @@ func rules() []rule {
 	}
 }
 
-// Make decides. It cannot fail.
+// Make returns the plan for what was observed. It cannot fail.
 func Make(o Observed) Plan {
 	p, _ := decide(o)
 	return p
 }
 
-// decide also names the rule that decided.
+// decide returns the plan and the name of the rule that decided.
 func decide(o Observed) (p Plan, rule string) {
 	d := newDraft(o)
 	for _, r := range rules() {

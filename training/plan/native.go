@@ -9,11 +9,11 @@ import (
 	"stoic/training"
 )
 
-// chooseNative finds the version of native gang scheduling that the cluster serves: the newest of which nothing is absent. Of the
-// others nothing is looked at: two versions that are served show the same objects.
+// chooseNative chooses the version of native gang scheduling: the newest one of which no resource is absent. The objects of
+// other versions are ignored, because two served versions show the same objects.
 //
-// While it is not known whether a version is served, it is the one to wait for. Where none is served the newest stands for all,
-// and the author is given the names of all.
+// A version counts as served until its absence is known. If none is served, the newest one is chosen, and the event names
+// all versions.
 func (d *draft) chooseNative() {
 	if d.Head.Kind == nil || !d.Head.Kind.Cluster.Gang.Native {
 		return
@@ -42,7 +42,7 @@ func (d *draft) chooseNative() {
 	}
 }
 
-// dependents are the objects beside pods and services that the job asks for.
+// dependents returns the desired dependent objects of the job.
 func (d *draft) dependents() []training.Dependent {
 	all := d.Job.DependentObjects(d.Priorities, d.running())
 	if d.native == nil {
@@ -51,11 +51,11 @@ func (d *draft) dependents() []training.Dependent {
 	return append(d.native.Dependents(d.Job), all...)
 }
 
-// nativeOfNewPods is the version whose group new pods belong to, or nil. The scheduler counts only pods that have not ended, and
-// would keep a pod waiting for members that have succeeded, or that the job does not ask for any more: where fewer are
-// left than the group must have, the gang has had its start, and each new pod is scheduled by itself.
+// nativeOfNewPods returns the version whose group new pods belong to, or nil. The scheduler only counts pods that have not
+// ended, so a pod would wait for members that have succeeded or were scaled in. If fewer members are left than minCount,
+// the gang was already scheduled once, and each new pod is scheduled on its own.
 //
-// A batch/v1 Job that runs keeps its template: a pod that it makes again when others have ended may wait for them.
+// A batch/v1 Job that runs keeps its template: a pod that it replaces after others have ended may wait for them.
 func (d *draft) nativeOfNewPods() *training.NativeVersion {
 	if d.native == nil {
 		return nil
@@ -71,8 +71,8 @@ func (d *draft) nativeOfNewPods() *training.NativeVersion {
 	return d.native
 }
 
-// firstMembers are the replicas that have a pod which has not ended, or get one. One that waits for others is none of those that
-// a group must have.
+// firstMembers returns the number of replicas that have a pod that has not ended, or get one. Replicas that wait for another
+// replica type do not count towards minCount.
 func (d *draft) firstMembers() (alive int) {
 	for i := range d.replicas {
 		r := &d.replicas[i]
@@ -87,7 +87,7 @@ func (d *draft) firstMembers() (alive int) {
 	return alive
 }
 
-// hasRun: some pod of the job has run since it was started or resumed, so its gang has been scheduled once.
+// hasRun reports whether a pod of the job ran since it was started or resumed, so that its gang was scheduled once.
 func (d *draft) hasRun() bool {
 	return d.status.Is(training.Running) || d.status.Is(training.Restarting) || slices.ContainsFunc(d.Pods, func(p training.Pod) bool { return p.Phase != corev1.PodPending })
 }

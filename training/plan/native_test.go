@@ -16,7 +16,7 @@ import (
 	"stoic/training"
 )
 
-// brokenNative: pods are made when all objects of one version are there, and nothing is asked of a version that is absent.
+// brokenNative: pods are created only if all objects of one version exist, and no object of an absent version is created.
 func brokenNative(o Observed, p Plan, unseen func(schema.Resource) bool) (broken []string) {
 	if !o.Head.Kind.Cluster.Gang.Native {
 		return nil
@@ -48,7 +48,7 @@ func brokenNative(o Observed, p Plan, unseen func(schema.Resource) bool) (broken
 	return broken
 }
 
-// strict reads an object as the API server of its version would, and fails on what it does not know.
+// strict decodes an object like the API server of its version, and fails on unknown fields.
 func strict(t *testing.T, body []byte, into any) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -58,7 +58,8 @@ func strict(t *testing.T, body []byte, into any) {
 	}
 }
 
-// TestNativeV1Beta1 reads what is made with the types of Kubernetes 1.37; the integration tests do the same on a real one, nightly on 1.36, too.
+// TestNativeV1Beta1 decodes the objects with the types of Kubernetes 1.37. The integration tests create them on a real API
+// server, nightly also on 1.36.
 func TestNativeV1Beta1(t *testing.T) {
 	w := newCluster()
 	two := int64(2)
@@ -96,7 +97,7 @@ func TestNativeV1Beta1(t *testing.T) {
 	t.Error("no pods")
 }
 
-// TestNativeTwoVersionsServed: both show the same objects, and one is looked at.
+// TestNativeTwoVersionsServed: both versions show the same objects, so only one is read.
 func TestNativeTwoVersionsServed(t *testing.T) {
 	w := newCluster()
 	w.knobs = knobs{Native: "v1beta1", ReplicaTypes: map[string]replicaTypeKnobs{"Worker": {}}}
@@ -119,7 +120,7 @@ func TestNativeTwoVersionsServed(t *testing.T) {
 	}
 }
 
-// TestNewPodsOfAGang: the scheduler counts members that have not ended. Where too few are left, a new pod is scheduled by itself.
+// TestNewPodsOfAGang: the scheduler counts members that have not ended. If too few are left, a new pod is scheduled on its own.
 func TestNewPodsOfAGang(t *testing.T) {
 	for name, c := range map[string]struct {
 		pods    map[string]string

@@ -12,18 +12,18 @@ import (
 	"stoic/training"
 )
 
-// operator carries plans out in a cluster that it sees late, loses answers of and dies in, as the controller does:
+// operator executes plans in a cluster with lagging caches, lost responses and crashes, like the controller:
 //
-//	observe   each of three caches lags on its own, skips states, never goes back; a reconcile waits for a cache that is
-//	          older than its own writes
-//	status    refused if the job has changed since it was seen
-//	ledger    the same; without it nothing is deleted
-//	delete    one object, if it is still the one
-//	create    no harm if it is there
-//	any write may fail, or succeed and be answered with an error; behind an error nothing that depends on it is done
+//	observe   each of three caches lags independently, skips states, never goes back; a reconcile waits for a cache that
+//	          is older than its own writes
+//	status    a conflict if the job has changed since it was observed
+//	ledger    the same; if it is not written, nothing is deleted
+//	delete    one object, with a UID precondition
+//	create    succeeds if the object exists
+//	any write may fail, or succeed and return an error; after an error nothing that depends on it is done
 //
-// A reconcile needs a reason: a cache has changed (but not by our own status), a time that was asked for has come, children
-// were created a second ago, an error, a start.
+// A reconcile needs a cause: a changed cache (but not by our own status), an expired requeue, children that were created a
+// second ago, an error, a start.
 type operator struct {
 	*cluster             // what is true
 	past       []moment  // what was true, ending with what is
@@ -32,13 +32,13 @@ type operator struct {
 	due        time.Time // when the next reconcile is wanted; zero: never
 	waits      bool      // a reconcile was put off for its caches
 	writeFault func() writeFault
-	// ours: the status that is on record is the last that we wrote.
+	// ours: the stored status is the last one that the operator wrote.
 	ours bool
-	// counted are the failed pods that were put into the ledger, as long as nobody else wrote to it.
+	// counted are the failed pods in the ledger since another client last changed it.
 	counted map[types.UID]bool
-	// doubt: something was done of which the operator was told that it was not.
+	// doubt: a write succeeded, but returned an error.
 	doubt bool
-	// tries counts reconciles, writes what took effect.
+	// tries counts reconciles, writes counts writes that took effect.
 	tries, writes int
 }
 
@@ -61,13 +61,13 @@ type moment struct {
 	services map[string]training.Service
 }
 
-// writeFault is what goes wrong with a write.
+// writeFault is a fault of a write.
 type writeFault int
 
 const (
 	none writeFault = iota
 	refused
-	unanswered // it was done, but who knows
+	unanswered // it was executed, but the response was lost
 	crash
 )
 
@@ -78,7 +78,7 @@ func newOperator(w *cluster, writeFault func() writeFault) *operator {
 	return o
 }
 
-// restart: all is read anew, nothing is remembered, every job is looked at.
+// restart reads all caches again, forgets all state in memory, and enqueues the job.
 func (o *operator) restart() {
 	o.seen = [3]int{o.latest(), o.latest(), o.latest()}
 	o.required, o.waits, o.due = [3]int{}, false, o.now
@@ -86,7 +86,7 @@ func (o *operator) restart() {
 
 func (o *operator) latest() int { return len(o.past) - 1 }
 
-// changed notes a new state of the cluster, if it is one.
+// changed records the state of the cluster, if it has changed.
 func (o *operator) changed() {
 	m := moment{knobs: o.knobs, meta: *o.meta.DeepCopy(), status: copyStatus(o.status), ledger: o.ledger, problems: o.problems,
 		pods: map[string]training.Pod{}, services: map[string]training.Service{}, version: len(o.past)}
@@ -109,7 +109,7 @@ func (o *operator) changed() {
 	o.past = append(o.past, m)
 }
 
-// arrive brings one cache on to a later state and wakes whom that concerns.
+// arrive updates one cache to a later state and enqueues the job if the update concerns it.
 func (o *operator) arrive(cache, to int) {
 	was, is := o.past[o.seen[cache]], o.past[to]
 	o.seen[cache] = to
@@ -134,7 +134,7 @@ func (o *operator) wish(after time.Duration) {
 	}
 }
 
-// observed is the cluster as the caches show it.
+// observed returns the cluster as in the caches.
 func (o *operator) observed() Observed {
 	at := o.past[o.seen[ofJob]]
 	w := *o.cluster
@@ -149,7 +149,7 @@ func (o *operator) observed() Observed {
 	return w.observe()
 }
 
-// reconcile looks once, if there is a reason to.
+// reconcile reconciles once, if it is due.
 func (o *operator) reconcile(t *rapid.T) {
 	if o.due.IsZero() || o.due.After(o.now) {
 		return
@@ -182,7 +182,7 @@ func (o *operator) reconcile(t *rapid.T) {
 	}
 }
 
-// execute writes a plan in its order.
+// execute executes a plan in its order.
 func (o *operator) execute(t *rapid.T, version int, p Plan) (sound, killed bool) {
 	sound = true
 	if p.Status != nil {
@@ -229,8 +229,8 @@ func (o *operator) execute(t *rapid.T, version int, p Plan) (sound, killed bool)
 	return sound, false
 }
 
-// write does something, or not, and says whether it was answered with success. An answer tells how new the caches
-// must be from then on.
+// write executes a write, unless a fault prevents it, and reports whether it returned success. After a success, the cache
+// must be at least as new as the write.
 func (o *operator) write(cache int, do func()) (done, killed bool) {
 	outcome := o.writeFault()
 	if outcome == refused {
@@ -246,7 +246,7 @@ func (o *operator) write(cache int, do func()) (done, killed bool) {
 	return outcome == none, outcome == crash
 }
 
-// enter puts a ledger on record. No pod is counted twice.
+// enter writes a ledger. No pod is counted twice.
 func (o *operator) enter(t *rapid.T, ledger training.Ledger) {
 	for name, failure := range ledger.Failed {
 		if o.ledger.Failed[name] == failure {
@@ -264,14 +264,14 @@ func (o *operator) take(t *rapid.T, d Deletion) {
 	p, s := o.pods[d.Name], o.services[d.Name]
 	if d.Resource == schema.Pods() && (p == nil || p.UID != d.UID || p.Deleting) ||
 		d.Resource == schema.Services() && (s == nil || s.UID != d.UID || s.Deleting) {
-		return // gone already, or another under its name
+		return // already deleted, or replaced by another one
 	}
 	if err := o.remove(d); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// put creates. It may be late for what others have changed since, but not for what is on record by our own hand.
+// put creates an object. The plan may be outdated by changes of other clients, but not by the operator's own status.
 func (o *operator) put(t *rapid.T, c schema.Object) {
 	if c.Resource == schema.Pods() && o.pods[c.Name] != nil || c.Resource == schema.Services() && o.services[c.Name] != nil {
 		if !o.doubt {

@@ -9,26 +9,25 @@ import (
 )
 
 // A replica type may wait for another one: see training.KnownReplicaType.After. While it waits, its replicas have no pods
-// and count nowhere, so the job neither runs nor succeeds by them; replicas of the other one that fail are replaced, or
-// fail the job, as ever.
+// and are not counted. Failed replicas of the awaited type are replaced, or fail the job, as usual.
 //
 //	a replica of the awaited type         lets the others start
 //	runs, and is not being deleted        yes
-//	has succeeded, or is on record so     yes
+//	has succeeded, or is recorded so      yes
 //	anything else                         no
 
-// mayStart says whether pods of a replica type may be created: what they wait for runs, and what they read is stored.
+// mayStart reports whether pods of a replica type may be created: the awaited type runs, and what they read is stored.
 func (d *draft) mayStart(rtype *training.ReplicaType) bool {
 	return d.isTurnOf(rtype) && !slices.Contains(d.held, rtype.Name)
 }
 
-// isTurnOf a replica type: the one for which it waits runs.
+// isTurnOf reports whether the replica type that rtype waits for runs.
 func (d *draft) isTurnOf(rtype *training.ReplicaType) bool {
 	awaited := d.Job.Awaited(rtype)
 	return awaited == nil || d.isReady(awaited) && (!rtype.Batch || d.passesProbes(awaited))
 }
 
-// passesProbes: the pods of a replica type are ready, too. A batch/v1 Job would fail by those that are not.
+// passesProbes reports whether the running pods of a replica type are ready. A batch/v1 Job would fail if one were not.
 func (d *draft) passesProbes(rtype *training.ReplicaType) bool {
 	for i := range d.replicas {
 		if r := &d.replicas[i]; r.replicaType == rtype && r.runs() && !r.pod.Ready {
@@ -38,7 +37,7 @@ func (d *draft) passesProbes(rtype *training.ReplicaType) bool {
 	return true
 }
 
-// isReady says whether all replicas of a replica type run, or are done.
+// isReady reports whether all replicas of a replica type run or have succeeded.
 func (d *draft) isReady(rtype *training.ReplicaType) bool {
 	for i := range d.replicas {
 		if r := &d.replicas[i]; r.replicaType == rtype && !r.runs() && !r.succeeded() {
@@ -56,7 +55,7 @@ func (r *replica) succeeded() bool {
 	return r.recorded || r.pod != nil && r.pod.Phase == corev1.PodSucceeded && !r.pod.Deleting
 }
 
-// running is what dependent objects of the kind may say of the replicas that run.
+// running returns the replicas that run, for the content of dependent objects.
 func (d *draft) running() training.RunningReplicas {
 	if d.Head.Kind.Dependents == nil {
 		return nil
@@ -81,7 +80,7 @@ func (d *draft) running() training.RunningReplicas {
 	return running
 }
 
-// isAwaited says whether another replica type still waits for this one: it has no pod, and may have none yet.
+// isAwaited reports whether another replica type still waits for this one: it has no pod, and may have none yet.
 func (d *draft) isAwaited(rtype *training.ReplicaType) bool {
 	if batch, job := d.Job.BatchReplicaType(), d.batchJob(); batch != nil && d.Job.Awaited(batch) == rtype && (job == nil || job.Suspended) && !d.isTurnOf(batch) {
 		return true

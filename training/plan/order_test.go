@@ -7,7 +7,7 @@ import (
 	"stoic/training"
 )
 
-// A replica type that waits for another one gets its pods when all replicas of that one run, or are done.
+// A replica type that waits for another one gets its pods when all replicas of the other one run or have succeeded.
 func TestOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		pods map[string]string
@@ -36,7 +36,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A success on record counts as one that is seen.
+// A recorded success counts like an observed one.
 func TestOrderOfRecord(t *testing.T) {
 	w := launched(t, "Running")
 	w.setPod(t, "j-worker-1", "gone")
@@ -46,7 +46,7 @@ func TestOrderOfRecord(t *testing.T) {
 	}
 }
 
-// Without replicas of the awaited type there is nothing to wait for.
+// Without replicas of the awaited type nothing waits.
 func TestOrderWithoutTheOther(t *testing.T) {
 	none := 0
 	for name, rtypes := range map[string]map[string]replicaTypeKnobs{
@@ -62,7 +62,7 @@ func TestOrderWithoutTheOther(t *testing.T) {
 	}
 }
 
-// A pod that has begun stays, whatever becomes of those that it waited for; one that takes its place waits again.
+// A started pod stays, whatever happens to those that it waited for; its successor waits again.
 func TestOrderOfSuccessors(t *testing.T) {
 	w := launched(t, "Running")
 	w.ReplicaTypes["Chief"] = replicaTypeKnobs{Restart: "OnFailure"}
@@ -88,7 +88,7 @@ func TestOrderOfSuccessors(t *testing.T) {
 	}
 }
 
-// What dependent objects say of the replicas that run is not written for each that comes, but once before others start.
+// The running replicas in dependent objects are not updated for each new replica, but once before the waiting ones start.
 func TestRunningIsReportedOnce(t *testing.T) {
 	w := launched(t, "Pending")
 	w.setPod(t, "j-worker-0", "Running")
@@ -105,7 +105,7 @@ func TestRunningIsReportedOnce(t *testing.T) {
 	}
 }
 
-// The one replica of an unnumbered type has no index in its name, nor in its labels.
+// The only replica of an unnumbered type has no index in its name or labels.
 func TestUnnumbered(t *testing.T) {
 	w := launched(t, "Running")
 	d := newDraft(w.observe())

@@ -19,25 +19,24 @@ type Observed struct {
 	// BatchJobs are its batch/v1 Jobs, and BatchPods the pods that these have made.
 	BatchJobs []training.BatchJob
 	BatchPods []training.Pod
-	// Dependents are the other objects that it owns in that way. Unavailable are the resources that may hold more of them.
+	// Dependents are the other objects whose controller owner is the object. Unavailable are resources that may hold more of them.
 	Dependents  []training.StoredDependent
 	Unavailable []training.Unavailable
 
-	// Priorities are those of the cluster's priority classes; nil if they are not known, or not asked for.
+	// Priorities are those of the cluster's priority classes; nil if they are unknown or not needed.
 	Priorities training.Priorities
 
 	Now time.Time
-	// WrittenAt is when this process last wrote the status; zero if it never did, or does not remember.
+	// WrittenAt is when this process last wrote the status; zero if it never did, or no longer knows.
 	WrittenAt time.Time
-	// PendingSince is since when this process has known of a change that is not in the status and waits; zero if there is none.
+	// PendingSince is when this process first saw a change that is not in the status yet; zero if there is none.
 	PendingSince time.Time
-	// KeepsGeneration: the served schema keeps status.observedGeneration; otherwise its absence is no
-	// reason to write.
+	// KeepsGeneration: the served schema keeps status.observedGeneration; otherwise its absence causes no write.
 	KeepsGeneration bool
 }
 
-// Plan is what to write, in this order: status, ledger, events, deletions, updates,
-// creations. If the status cannot be written nothing else is done, if the ledger cannot be nothing is deleted.
+// Plan is what to write, in this order: status, ledger, events, deletions, patches,
+// creations. If the status cannot be written, nothing else is done. If the ledger cannot be written, nothing is deleted.
 type Plan struct {
 	Status *training.Status // nil: as it stands
 	Ledger *training.Ledger // nil: as it stands
@@ -45,27 +44,27 @@ type Plan struct {
 	Delete []Deletion
 	Patch  []Patch
 	Create []schema.Object
-	// Pending: there is a change that the status does not have yet, and it can wait until Requeue.
+	// Pending: a change of the status is not written yet and can wait until Requeue.
 	Pending bool
-	// Requeue is when to look again with no event to cause it; 0 means never.
+	// Requeue is the delay until the next reconcile if no event causes one earlier; 0 means none.
 	Requeue time.Duration
-	// Count is what is counted when the plan is carried out: Restarted after the ledger was written,
-	// Deleted after the deletions, all others after the status was.
+	// Count is what is counted when the plan is executed: CountRestarted after the ledger is written,
+	// CountDeleted after the deletions, all others after the status is written.
 	Count []Count
 }
 
-// Event, Deletion and Update are the engine's.
+// Event, Deletion and Patch are the types of the engine.
 type (
 	Event    = schema.Event
 	Deletion = schema.Deletion
 	Patch    = schema.Patch
 )
 
-// Count is one step of a counter.
+// Count is one increment of a counter.
 type Count struct {
 	Counter Counter
 	Code    schema.Code // of the first problem, for Rejected
-	// Took, for Started, is how long the job has waited until it runs, and for Succeeded and Failed how long it has run.
+	// Took is, for CountStarted, how long the job waited until it ran; for CountSucceeded and CountFailed, how long it ran.
 	Took time.Duration
 }
 

@@ -12,25 +12,25 @@ import (
 	"stoic/training"
 )
 
-// gatherFor is how long an event about pods waits for more of them: pods that are made together wait together.
+// gatherFor is how long an event about pods waits for further pods: pods that are created together have the same problem.
 const gatherFor = 300 * time.Millisecond
 
-// troubled are the pods that have a problem for one reason.
+// troubled holds the pods with the same reason of a problem: the first one and their number.
 type troubled struct {
 	first *training.Pod
 	count int
 }
 
-// podProblemEvents reports pods that cannot run, once for each reason: the first by its name, the others by their number.
+// podProblemEvents reports pods that cannot run, once for each reason: the name of the first pod and the number of others.
 //
-// What is planned here has one identity for as long as the job runs, whichever pods it counts, so a thousand pods, or one that
-// comes and goes, are one event. The API server refuses the second one for as long as it keeps the first, an hour by default;
-// there is no other record, and none is written.
+// While the job runs, all events with one reason have the same name, whichever pods they count, so a thousand pods, or one
+// that is replaced again and again, cause one event. The API server rejects a second one while the first exists, an hour
+// by default. Nothing else is recorded.
 //
 //	the job                     events about pods that
-//	runs                        wait, and are not being deleted; have failed; are taken away
+//	runs                        wait, and are not being deleted; have failed; are removed
 //	is suspended                (none: the pods are deleted)
-//	has ended a short time ago  have failed; were taken away: it may be why
+//	has ended a short time ago  have failed; were removed: it may be why the job ended
 func (d *draft) podProblemEvents() {
 	over := terminal(&d.status) != ""
 	if d.status.StartTime == nil || d.Job != nil && d.Job.Policy.Suspend ||
@@ -65,7 +65,7 @@ func (d *draft) podProblemEvents() {
 	}
 }
 
-// allPods are the pods of the job: those that the operator has made and those of its batch/v1 Job.
+// allPods returns the pods of the job: those that the operator created and those of its batch/v1 Job.
 func (d *draft) allPods() iter.Seq[*training.Pod] {
 	return func(yield func(*training.Pod) bool) {
 		for i := range d.Pods {
@@ -81,8 +81,8 @@ func (d *draft) allPods() iter.Seq[*training.Pod] {
 	}
 }
 
-// isOfBatchJob: the Job that has made the pod is the one that runs a replica type, whether the spec can be read or not. Another
-// one is somebody's work by hand.
+// isOfBatchJob reports whether the Job that created the pod runs a replica type, even if the spec is rejected. A user created
+// any other Job by hand.
 func (d *draft) isOfBatchJob(p *training.Pod) bool {
 	return slices.ContainsFunc(d.BatchJobs, func(job training.BatchJob) bool {
 		return job.UID == p.Through && slices.ContainsFunc(d.Head.Kind.ReplicaTypes, func(rtype training.KnownReplicaType) bool {
@@ -91,7 +91,7 @@ func (d *draft) isOfBatchJob(p *training.Pod) bool {
 	})
 }
 
-// waits says whether a pod with one of these problems may still run.
+// waits reports whether a pod with one of these problems may still run.
 func waits(kinds []training.PodProblemKind, p *training.Pod) bool {
 	return p.Phase != corev1.PodFailed && slices.ContainsFunc(kinds, func(k training.PodProblemKind) bool { return k.Waits && k.Reason == p.Problem.Reason })
 }

@@ -17,10 +17,10 @@ import (
 	"stoic/training/kinds/v2beta1"
 )
 
-// batchJobKey is where a cluster keeps the batch/v1 Job of the launcher.
+// batchJobKey is the key under which a cluster keeps the batch/v1 Job of the launcher.
 const batchJobKey = "Job j-launcher"
 
-// anyMPIV2Beta1 is an empty cluster with a job whose launcher a batch/v1 Job runs.
+// anyMPIV2Beta1 draws an empty cluster with a job whose launcher a batch/v1 Job runs.
 func anyMPIV2Beta1(t *rapid.T) *cluster {
 	w := newCluster()
 	w.become(v2beta1.MPIJob())
@@ -42,7 +42,7 @@ func anyMPIV2Beta1(t *rapid.T) *cluster {
 	return w
 }
 
-// observeBatch is what the controller sees: Jobs apart, and nothing of what it does not watch.
+// observeBatch returns what the controller observes: Jobs separately, and nothing that it does not watch.
 func (w *cluster) observeBatch(t *rapid.T) Observed {
 	o := w.observe()
 	o.Services = nil
@@ -88,7 +88,7 @@ func (w *cluster) happenToBatch(t *rapid.T) {
 	}
 }
 
-// brokenBatch are the rules of a plan with batch/v1 Jobs; what is made with them has no order among pods.
+// brokenBatch checks the rules for a plan with batch/v1 Jobs. Objects that are created together with them have no order among pods.
 func brokenBatch(o Observed, p Plan) (broken []string) {
 	over := terminal(&o.Head.Status) != "" && o.Rejection == nil || o.Head.Ledger.Terminal != "" && o.Rejection == nil
 	var made []string
@@ -111,7 +111,7 @@ func brokenBatch(o Observed, p Plan) (broken []string) {
 	return append(broken, brokenRules(o, p)...)
 }
 
-// TestWhateverHappensToBatch plans through any sequence of events of a job whose launcher a batch/v1 Job runs.
+// TestWhateverHappensToBatch is TestWhateverHappens for a job whose launcher a batch/v1 Job runs.
 func TestWhateverHappensToBatch(t *testing.T) {
 	jobs := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -20,7 +20,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// anyKnobs draws a job. Small numbers, as the rules have small numbers in them.
+// anyKnobs draws a job with small numbers, because the rules have small numbers in them.
 func (w *cluster) anyKnobs(t *rapid.T) knobs {
 	number := func(label string) *int64 {
 		if !rapid.Bool().Draw(t, label+"?") {
@@ -47,7 +47,7 @@ func (w *cluster) anyKnobs(t *rapid.T) knobs {
 	return k
 }
 
-// anyCluster is empty, and of any kind.
+// anyCluster draws an empty cluster of any kind.
 func anyCluster(t *rapid.T) *cluster {
 	w := newCluster()
 	if kind := rapid.SampledFrom(kinds.All()).Draw(t, "kind"); kind != w.kind {
@@ -158,7 +158,7 @@ func (w *cluster) happen(t *rapid.T) {
 	w.slow = rapid.Bool().Draw(t, "slow")
 }
 
-// anyProblem is what may be kept of a pod that cannot run; reasons of other versions, too.
+// anyProblem draws the cached problem of a pod, including reasons of other versions.
 func anyProblem(t *rapid.T) *training.PodProblem {
 	reasons := []string{"", "OfAnotherVersion"}
 	for _, kind := range training.PodProblemKinds() {
@@ -169,21 +169,21 @@ func anyProblem(t *rapid.T) *training.PodProblem {
 	}), true).Draw(t, "problem")
 }
 
-// settle lets terminating children go.
+// settle removes terminating children.
 func (w *cluster) settle() {
 	maps.DeleteFunc(w.pods, func(_ string, p *training.Pod) bool { return p.Deleting })
 	maps.DeleteFunc(w.services, func(_ string, s *training.Service) bool { return s.Deleting })
 	maps.DeleteFunc(w.dependents, func(_ string, e *training.StoredDependent) bool { return e.Deleting })
 }
 
-// serve a version of native gang scheduling, if one is asked for.
+// serve serves a version of native gang scheduling, if the job uses it.
 func (w *cluster) serve() {
 	if w.Native == "none" {
 		w.Native = "v1beta1"
 	}
 }
 
-// admit is what a gang scheduler does; it returns whether it did anything.
+// admit admits groups like a gang scheduler and reports whether anything changed.
 func (w *cluster) admit() (moved bool) {
 	for _, e := range w.dependents {
 		if e.Phase != "Running" {
@@ -193,7 +193,7 @@ func (w *cluster) admit() (moved bool) {
 	return moved
 }
 
-// anyStatus is what somebody with the right to write a status may have written, as far as it can be read.
+// anyStatus draws a status that any client with permission to update it may have written, as far as it can be read.
 func anyStatus(t *rapid.T) training.Status {
 	times := rapid.Custom(func(t *rapid.T) metav1.Time {
 		return rapid.SampledFrom([]metav1.Time{{}, {Time: epoch}, {Time: epoch.Add(time.Hour)}, {Time: epoch.AddDate(-900, 0, 0)}, {Time: epoch.AddDate(7000, 0, 0)}}).Draw(t, "time")
@@ -222,7 +222,7 @@ func anyStatus(t *rapid.T) training.Status {
 	return s
 }
 
-// shuffled is the same observation in another order.
+// shuffled returns the same observation in another order.
 func shuffled(t *rapid.T, o Observed) Observed {
 	r := rand.New(rand.NewSource(rapid.Int64().Draw(t, "seed")))
 	o.Pods, o.Services, o.Dependents = slices.Clone(o.Pods), slices.Clone(o.Services), slices.Clone(o.Dependents)
@@ -232,8 +232,8 @@ func shuffled(t *rapid.T, o Observed) Observed {
 	return o
 }
 
-// TestWhateverHappens plans through any sequence of events. No plan breaks a rule, a plan depends on nothing
-// but what was observed, it changes nothing observed, and carried out it is not asked for again.
+// TestWhateverHappens makes plans for any sequence of events. No plan breaks a rule, a plan depends only on the
+// observation and does not change it, and after its execution the same plan is not made again.
 func TestWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyCluster(t)
@@ -264,7 +264,7 @@ func TestWhateverHappens(t *testing.T) {
 				t.Fatalf("on record twice: %+v\nand %+v", p.Ledger, again.Ledger)
 			}
 			if again := Make(w.observe()); again.Status != nil {
-				// A reconcile may have more to say only if the cluster went on: what was deleted is gone.
+				// The next plan may only have more writes if the cluster changed: deleted objects no longer exist.
 				if p.Delete == nil {
 					t.Fatalf("written twice: %+v\nand %+v", p.Status, again.Status)
 				}
@@ -274,7 +274,7 @@ func TestWhateverHappens(t *testing.T) {
 	})
 }
 
-// checkPlaces: never more live pods of the names that we make than replicas asked for, right after a reconcile.
+// checkPlaces: after a reconcile, at most as many pods with names of replicas as replicas are neither failed nor terminating.
 func checkPlaces(t *rapid.T, w *cluster) {
 	if len(w.problems) > 0 || terminal(&w.status) != "" || w.Suspend {
 		return
@@ -295,8 +295,8 @@ func checkPlaces(t *rapid.T, w *cluster) {
 	}
 }
 
-// TestConverges: left alone with kubelets that run what they are given to a good end, every job comes to rest,
-// with the terminal condition that its success replica type calls for, and then no plan writes anything.
+// TestConverges: if all pods run and succeed and nothing else happens, every job converges to the terminal condition that
+// its success replica type requires, and then no plan writes anything.
 func TestConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyCluster(t)
@@ -339,7 +339,7 @@ func TestConverges(t *testing.T) {
 	})
 }
 
-// TestTerminalConditions: a fresh job whose pods all end well succeeds if it has a success replica type with replicas.
+// TestTerminalConditions: a new job whose pods all succeed succeeds if it has a success replica type with replicas.
 func TestTerminalConditions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyCluster(t)

@@ -11,12 +11,12 @@ import (
 	"stoic/training"
 )
 
-// refuse tells the author of an object that is no job. Its children are neither created nor deleted.
+// refuse reports a rejected spec in the status. It neither creates nor deletes children.
 //
-//	the job         conditions                                  else
-//	never accepted  exactly Stalled, Failed (InvalidSpec)       no times, no counts
-//	was accepted    Stalled (InvalidSpecUpdate), then as were   counts followed
-//	has a terminal condition   Stalled (InvalidSpecUpdate), then as were   as it was
+//	the job                   conditions                                          rest of the status
+//	was never accepted        exactly Stalled, Failed (InvalidSpec)               no times, no counts
+//	was accepted              Stalled (InvalidSpecUpdate), then those from before counts are updated
+//	has a terminal condition  Stalled (InvalidSpecUpdate), then those from before unchanged
 func refuse(d *draft) bool {
 	if d.Rejection == nil {
 		return false
@@ -30,8 +30,8 @@ func refuse(d *draft) bool {
 	return true
 }
 
-// dateStalled puts the transition of Stalled before that of the newest other condition that is True. Some clients take
-// the newest condition for the state of a job, and know no state Stalled.
+// dateStalled dates the transition of Stalled before that of the newest other condition that is True: some clients use
+// the newest condition as the state of a job, and do not know Stalled.
 func (d *draft) dateStalled() {
 	stalled := d.status.Condition(training.Stalled)
 	newest := metav1.Time{}
@@ -47,14 +47,14 @@ func (d *draft) dateStalled() {
 	stalled.LastTransitionTime = before
 }
 
-// wasAccepted: there was a time when the object was a job. One that waits suspended, in a queue, has no pods and no start time yet: to be
-// told that it has failed would end its place in the queue (Kueue).
+// wasAccepted reports whether the spec was accepted before. A suspended job in a queue has no pods and no start time yet, but
+// counts as accepted: the condition Failed would end its place in the queue (Kueue).
 func (d *draft) wasAccepted() bool {
 	return len(d.Pods)+len(d.BatchJobs) > 0 || d.status.StartTime != nil || d.status.Is(training.Suspended) || d.ended()
 }
 
-// refuseSpec writes a Failed that is no terminal condition: it goes when the spec is repaired. Failed is what kubectl's
-// State column, the SDK and Kueue look at, Stalled what Flux does.
+// refuseSpec sets a Failed that is no terminal condition: it is removed when the spec is repaired. kubectl's State column,
+// the SDK and Kueue read Failed; Flux reads Stalled.
 func (d *draft) refuseSpec() {
 	stalled := d.claim(training.Stalled, training.ReasonInvalidSpec, "spec rejected; see condition Failed")
 	reason := d.claim(training.Failed, training.ReasonInvalidSpec,
@@ -80,8 +80,8 @@ func (d *draft) refuseUpdate() {
 	}
 }
 
-// unacted says what becomes of a job while its update is rejected. Of one that runs neither the success, nor a failed pod, nor a limit is
-// acted on: what they mean is said in the spec.
+// unacted says what happens to a job while its update is rejected. For a running job, neither success nor a failed pod nor a
+// limit has an effect, because their meaning depends on the spec.
 func (d *draft) unacted() string {
 	switch {
 	case terminal(&d.status) != "":
@@ -92,8 +92,8 @@ func (d *draft) unacted() string {
 	return "its pods run on and nothing else is done"
 }
 
-// claim is a condition that is True. Unlike what set does, a new text is reported, but is no transition. The
-// dates are those on record, if there are any; it is for dateClaims to say whether that holds.
+// claim returns a condition that is True. Unlike set, it takes over a new message without a transition. It keeps stored
+// times, which dateClaims may replace.
 func (d *draft) claim(t training.ConditionType, reason, message string) training.Condition {
 	c := training.Condition{Type: t, Status: metav1.ConditionTrue, Reason: reason, Message: message,
 		LastUpdateTime: d.now, LastTransitionTime: d.now}
@@ -103,8 +103,8 @@ func (d *draft) claim(t training.ConditionType, reason, message string) training
 	return c
 }
 
-// dateClaims dates the claims to now if one of them is new or speaks of another generation: the events are planned for
-// some time after that date. A new claim comes with a count.
+// dateClaims sets the update time of the claims to now if one of them is new or about another generation: events are planned
+// for some time after it. A new claim is counted.
 func (d *draft) dateClaims(claims ...*training.Condition) {
 	fresh := d.KeepsGeneration && d.Head.Status.ObservedGeneration != d.Head.Meta.Generation
 	for _, c := range claims {
@@ -124,13 +124,13 @@ func (d *draft) dateClaims(claims ...*training.Condition) {
 	d.plan.Count = append(d.plan.Count, Count{Counter: CountRejected, Code: code})
 }
 
-// dropRefusal takes out a Failed that is no terminal condition.
+// dropRefusal removes a Failed that is no terminal condition.
 func (d *draft) dropRefusal() bool {
 	c := d.status.Condition(training.Failed)
 	return c != nil && c.Reason == training.ReasonInvalidSpec && d.drop(training.Failed)
 }
 
-// accept takes out what was written while the spec was refused.
+// accept removes the conditions that were set while the spec was rejected.
 func accept(d *draft) bool {
 	stalled, refused := d.drop(training.Stalled), d.dropRefusal()
 	if !stalled && !refused {

@@ -6,7 +6,7 @@ import (
 	"stoic/training"
 )
 
-// succeeded: the success rule is met.
+// succeeded gives the job the condition Succeeded if the success rule is met.
 func succeeded(d *draft) bool {
 	if !d.succeededByRule() {
 		return false
@@ -15,8 +15,8 @@ func succeeded(d *draft) bool {
 	return true
 }
 
-// succeededByRule: see training.Success. No replicas, no success. A pod that is being deleted proves nothing: it may
-// have been asked to stop and have stopped in good order; not so if its success is on record from before.
+// succeededByRule reports whether the success rule is met, see training.Success. Without replicas there is no success. A
+// pod that is being deleted proves nothing, as it may have exited with 0 on SIGTERM, unless its success is already recorded.
 func (d *draft) succeededByRule() bool {
 	rule := d.Job.Success
 	if rule.Rule == training.SuccessBatch {
@@ -50,7 +50,7 @@ func (d *draft) succeededByRule() bool {
 	return false
 }
 
-// active says whether the job runs: any replica that the success rule names does. A job without a success replica type runs if any replica does.
+// active reports whether the job runs: any replica of the success replica type is active, or any replica if there is no such type.
 func (d *draft) active() bool {
 	if d.Job.Success.Rule == training.SuccessBatch {
 		return d.activeBatch()

@@ -7,7 +7,7 @@ import (
 	"stoic/training"
 )
 
-// TestSuccessRule covers the rule that no kind uses yet along with the others.
+// TestSuccessRule covers all rules, also one that no kind uses yet.
 func TestSuccessRule(t *testing.T) {
 	for name, test := range map[string]struct {
 		rule training.SuccessRule

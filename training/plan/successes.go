@@ -10,18 +10,18 @@ import (
 	"stoic/training"
 )
 
-// A replica that has succeeded is put on record in the ledger on the job, as others may delete its pod: a node that is
-// scaled down takes it along. The replica is then done, although it has no pod: it counts as succeeded and gets no other.
+// The success of a replica is recorded in the ledger, because other clients may delete its pod, for example when a node
+// is scaled down. The replica is then done although it has no pod: it counts as succeeded and gets no new pod.
 //
 //	its pod                                    the record
-//	has succeeded, and is not being deleted    names it, when that is due: see recordIn
-//	is being deleted, or is gone               stays as it is: what stops because it is deleted has not succeeded
-//	has failed                                 forgets it, at once: somebody else has written that
-//	was scaled in                              forgets it, at once
-//	(the job is suspended)                     forgets all, at once
+//	has succeeded, and is not being deleted    is added when it is due: see recordIn
+//	is being deleted, or no longer exists      is unchanged: a pod that exits due to its deletion has not succeeded
+//	has failed                                 is removed immediately: another client wrote it
+//	was scaled in                              is removed immediately
+//	(the job is suspended)                     all are removed immediately
 //	(the job is over)                          is replaced by the terminal condition
 
-// recall marks the replicas that are on record.
+// recall marks the replicas whose success is recorded.
 func (d *draft) recall() {
 	known := 0
 	for _, indices := range d.ledger.Succeeded {
@@ -40,7 +40,7 @@ func (d *draft) recall() {
 	d.stale = known > 0
 }
 
-// successes are the replicas that shall be on record.
+// successes returns the replicas whose success must be recorded.
 func (d *draft) successes() map[string]training.Indices {
 	found := map[string]training.Indices{}
 	for i := range d.replicas {
@@ -55,7 +55,7 @@ func (d *draft) successes() map[string]training.Indices {
 	return found
 }
 
-// noteSuccesses puts on record what is not there yet, in the ledger that is written anyway or in one of its own.
+// noteSuccesses records changed successes, in a ledger that is written anyway or in a separate write.
 func (d *draft) noteSuccesses() {
 	if !d.runs {
 		return
@@ -71,7 +71,7 @@ func (d *draft) noteSuccesses() {
 	d.enterSuccesses(found)
 }
 
-// forgetSuccesses takes all of them out of the record.
+// forgetSuccesses removes all recorded successes.
 func (d *draft) forgetSuccesses() {
 	if len(d.ledger.Succeeded) > 0 {
 		d.enterSuccesses(nil)
@@ -84,20 +84,20 @@ func (d *draft) enterSuccesses(found map[string]training.Indices) {
 	d.plan.Ledger = &ledger
 }
 
-// recordAfter is how long nothing is written to a job until a success is put on record by a write of its own. Replicas that
-// were started together end together, and with the last of them comes the terminal condition, which needs no such record. An autoscaler
-// takes a node away only after minutes.
+// recordAfter is how long after the last write to a job a success is recorded by a separate write. Replicas that start
+// together end together, and the terminal condition that follows makes the record unnecessary. An autoscaler removes a
+// node only after minutes.
 const recordAfter = 30 * time.Second
 
-// recordIn is how long a success may wait to be put on record; 0 says that it is due. A write for each pod that is done
-// would double what a job costs.
+// recordIn returns how long the record of a success may wait; 0: it is due. A write for each pod that succeeds would
+// double the number of writes for a job.
 //
 //	a ledger is written for another reason                  with it
-//	what is on record is not so any more                    now
+//	the stored record is no longer correct                  now
 //	this process has not written to the job yet             now
 //	a pod of the job is being deleted: others may follow    when the last write is failureDebounce old
-//	the status waits                                        behind the status
-//	counts are written, and it was in those before          now
+//	the status waits                                        after the status
+//	counts are written, and the stored ones include it      now
 //	else                                                    when the last write is recordAfter old
 func (d *draft) recordIn() time.Duration {
 	since := d.Now.Sub(d.WrittenAt)
@@ -116,7 +116,7 @@ func (d *draft) recordIn() time.Duration {
 	return recordAfter
 }
 
-// countedBefore: the status on record counts a success that the ledger does not name.
+// countedBefore reports whether the stored status counts a success that the ledger does not contain.
 func (d *draft) countedBefore() bool {
 	for i := range d.Job.ReplicaTypes {
 		rtype := &d.Job.ReplicaTypes[i]
@@ -127,7 +127,7 @@ func (d *draft) countedBefore() bool {
 	return false
 }
 
-// goneSuccesses is how many replicas of a replica type are on record and have no pod.
+// goneSuccesses returns how many replicas of a replica type are recorded as succeeded and have no pod.
 func (d *draft) goneSuccesses(label string) int {
 	recorded := d.ledger.Succeeded[label]
 	gone := recorded.Count()

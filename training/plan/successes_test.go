@@ -15,8 +15,8 @@ import (
 	"stoic/training"
 )
 
-// TestFailureContradictsTheRecord: a record says that a replica has succeeded whose pod has failed. Only somebody else can have
-// written that, and it is forgotten: else the job would succeed as soon as the failed pod is deleted to be replaced.
+// TestFailureContradictsTheRecord: a replica whose pod has failed is recorded as succeeded. Only another client can have written
+// that, so the record is removed: otherwise the job would succeed when the failed pod is deleted for its replacement.
 func TestFailureContradictsTheRecord(t *testing.T) {
 	for _, deleting := range []bool{false, true} {
 		w := newCluster()
@@ -43,7 +43,7 @@ func TestFailureContradictsTheRecord(t *testing.T) {
 	}
 }
 
-// TestSuccessesWait: a success is put on record without a write of its own where that can be, and in time in any case.
+// TestSuccessesWait: a success is recorded without a separate write if possible, and in time in any case.
 func TestSuccessesWait(t *testing.T) {
 	w := newCluster()
 	four := 4
@@ -105,15 +105,15 @@ func TestSuccessesWait(t *testing.T) {
 	want("by a clock that went back", Make(o), true, "1-2", 0)
 }
 
-// TestSuccessesHold: whatever becomes of the pods, the status and the operator, a replica whose success is on record is not
-// started again, and the job succeeds with all of them.
+// TestSuccessesHold: whatever happens to the pods, the status and the operator, a replica whose success is recorded is not
+// started again, and the job succeeds once all replicas have succeeded.
 func TestSuccessesHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		workers := rapid.IntRange(1, 12).Draw(t, "workers")
 		w := newCluster()
 		w.SuccessPolicy = "AllWorkers"
 		w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Replicas: &workers, Restart: "OnFailure"}}
-		recorded := map[string]types.UID{} // the pod that stood when the success was put on record
+		recorded := map[string]types.UID{} // the pod that existed when the success was recorded
 		for round := 0; w.status.Terminal() == ""; round++ {
 			if round > 500 {
 				t.Fatalf("no end: %+v, %+v", w.status, w.ledger)

@@ -6,8 +6,8 @@ import (
 	"stoic/training"
 )
 
-// suspended: no pods, nor dependent objects but those that stay, whatever they have done so far, and no successes on record: a resumed job begins
-// from the beginning. The counts of what succeeded and failed stay.
+// suspended deletes all children, the dependent objects that do not stay (training.Form) and the record of successes,
+// because a resumed job starts from the beginning. The counts of succeeded and failed replicas stay.
 func suspended(d *draft) bool {
 	if !d.Job.Policy.Suspend {
 		return false

@@ -10,7 +10,7 @@ import (
 //
 //	phase      deleting  counts as
 //	Running    no        active
-//	Running    yes       failed (so have clients known it; no terminal condition is ever made of it)
+//	Running    yes       failed (clients expect this; it never causes a terminal condition)
 //	Succeeded  any       succeeded
 //	Failed     any       failed
 //	other      any       nothing
@@ -26,8 +26,8 @@ func add(to training.ReplicaStatus, pod *training.Pod) training.ReplicaStatus {
 	return to
 }
 
-// tally counts the pods of the replicas that the job asks for, and the successes on record whose pods are gone. Every
-// replica type has an entry.
+// tally counts the pods of the job's replicas, and recorded successes whose pods no longer exist. Every replica type has an
+// entry.
 func (d *draft) tally() {
 	counts := make(map[string]training.ReplicaStatus, len(d.Job.ReplicaTypes))
 	for i := range d.Job.ReplicaTypes {
@@ -48,7 +48,7 @@ func (d *draft) tally() {
 	d.status.ReplicaStatuses = counts
 }
 
-// selector finds the pods of a replica type, in the form of a query, if the kind's status says so.
+// selector returns the label selector of a replica type's pods, if the kind has Selectors.
 func (d *draft) selector(rtype *training.ReplicaType) string {
 	if !d.Head.Kind.Selectors {
 		return ""
@@ -57,14 +57,14 @@ func (d *draft) selector(rtype *training.ReplicaType) string {
 		training.LabelReplicaType + "=" + rtype.Label
 }
 
-// still keeps the counts on record, of a job whose pods may be gone, except that nothing is active.
+// still keeps the stored counts of a job whose pods may no longer exist, except that nothing is active.
 //
-//	the job            what was active counts as
-//	has succeeded      succeeded: clients of 1.9 wait for as many as there are replicas
+//	the job            active replicas count as
+//	has succeeded      succeeded: clients of 1.9 wait until this equals the number of replicas
 //	has failed         nothing
 //	is suspended       nothing
 //
-// Of replicas that ran for a launcher nothing is counted from its end on: so have clients known it.
+// Replicas that ran for a launcher are not counted after its end: clients expect this.
 func (d *draft) still(succeeded bool) {
 	counts := make(map[string]training.ReplicaStatus, len(d.Job.ReplicaTypes))
 	for i := range d.Job.ReplicaTypes {
@@ -82,7 +82,8 @@ func (d *draft) still(succeeded bool) {
 	d.status.ReplicaStatuses = counts
 }
 
-// ranForAnother: a replica type ran for another one, which is over. Of a batch/v1 Job that is so whenever the job is.
+// ranForAnother reports whether a replica type ran for another one that no longer runs. If a batch/v1 Job runs the other
+// one, this is always so when still is called.
 func (d *draft) ranForAnother(name string) bool {
 	for i := range d.Job.ReplicaTypes {
 		other := &d.Job.ReplicaTypes[i]
@@ -94,8 +95,8 @@ func (d *draft) ranForAnother(name string) bool {
 	return false
 }
 
-// tallyByLabel counts the pods of a job whose spec cannot be read. The replica types are those that the kind knows
-// and that are on record or found; a label that names another replica type counts nowhere.
+// tallyByLabel counts the pods of a job whose spec is rejected. It counts the replica types of the kind that are in the
+// status or that pods have as a label; other labels are ignored.
 func (d *draft) tallyByLabel() {
 	counts := make(map[string]training.ReplicaStatus)
 	for _, rtype := range d.Head.Kind.ReplicaTypes {

@@ -10,16 +10,15 @@ import (
 	"stoic/training"
 )
 
-// podTemplate is a pod template cut up where the replicas differ, so that each further pod is made by writing
-// pieces one behind the other. All that is not cut stays raw: fields that no library knows, and integers of
-// any size, come out as they went in.
+// podTemplate is a pod template that is cut where replicas differ, so that each further pod is a concatenation of
+// pieces. The pieces stay raw: unknown fields and integers of any size are not changed.
 type podTemplate struct {
 	labels                  map[string]json.RawMessage
 	annotations, finalizers json.RawMessage
 	pieces                  []piece // of the spec
 }
 
-// piece is some text, and behind it, between open and shut, room for variables; if there are none, open and
+// piece is a text followed by room for variables, between open and shut. Without variables, open and
 // shut are not written. The last piece has no room.
 type piece struct {
 	text       []byte
@@ -28,7 +27,7 @@ type piece struct {
 	name       bool // behind the text, instead of variables: the name of the pod
 }
 
-// additions are what a kind puts into a template.
+// additions are what a kind adds to a template.
 type additions struct {
 	training.PodAdditions
 	container  string // the one that trains
@@ -37,8 +36,8 @@ type additions struct {
 	init       []json.RawMessage
 }
 
-// newPodTemplate cuts a template. What has not the expected shape (the converter lets nothing such through) is
-// left out or left as it is, and the API server has the last word. Init containers are put behind the author's.
+// newPodTemplate adds the additions to a template and cuts it. Parts of an unexpected shape, which the converter should
+// not accept, are omitted or kept for the API server to reject.
 func newPodTemplate(template []byte, with additions) *podTemplate {
 	top := object(template)
 	meta := object(top["metadata"])
@@ -62,7 +61,7 @@ func newPodTemplate(template []byte, with additions) *podTemplate {
 	return m
 }
 
-// put puts into a spec what is the same for all replicas, but for variables.
+// put adds what is the same for all replicas, except variables, to a spec.
 func put(spec map[string]json.RawMessage, with additions) {
 	if len(with.init) > 0 {
 		spec["initContainers"] = schema.JSON(withInit(spec, with.init))
@@ -79,7 +78,7 @@ func put(spec map[string]json.RawMessage, with additions) {
 	}
 }
 
-// withTrainer is the containers, the one that trains with what it gets.
+// withTrainer returns the containers with the additions to the training container.
 func withTrainer(list json.RawMessage, with additions) json.RawMessage {
 	var all []json.RawMessage
 	_ = json.Unmarshal(list, &all) // no list: the same as none
@@ -96,7 +95,7 @@ func withTrainer(list json.RawMessage, with additions) json.RawMessage {
 	return schema.JSON(all)
 }
 
-// behind is a list with more behind it, but for those of which it has one with the same key.
+// behind appends items to a list, except those whose key is already in the list.
 func behind(list json.RawMessage, more []json.RawMessage, key string) json.RawMessage {
 	var all []json.RawMessage
 	_ = json.Unmarshal(list, &all) // no list: the same as none
@@ -112,8 +111,8 @@ func behind(list json.RawMessage, more []json.RawMessage, key string) json.RawMe
 	return schema.JSON(all)
 }
 
-// withInit is the author's init containers and behind them those of the kind, but for one whose name is taken in the
-// pod: its author has put another in its place.
+// withInit returns the template's init containers followed by those of the kind, except where a container of the template
+// has the same name: the user replaced it.
 func withInit(spec map[string]json.RawMessage, init []json.RawMessage) []json.RawMessage {
 	taken := map[string]bool{}
 	var own []json.RawMessage
@@ -134,7 +133,7 @@ func withInit(spec map[string]json.RawMessage, init []json.RawMessage) []json.Ra
 
 func nameOf(container json.RawMessage) string { return textAt(container, "name") }
 
-// textAt is the string that a member of an object is, or nothing.
+// textAt returns the string member of an object, or "".
 func textAt(of json.RawMessage, key string) string {
 	var text string
 	_ = json.Unmarshal(object(of)[key], &text)
@@ -180,7 +179,7 @@ func (m *podTemplate) pour(w *bytes.Buffer, name string, variables []training.En
 	}
 }
 
-// cutter writes the spec again and cuts it where variables go.
+// cutter rewrites a spec and cuts it where variables are inserted.
 type cutter struct {
 	container  string
 	first      bool
@@ -196,7 +195,7 @@ func (c *cutter) cut(p piece) {
 	c.pieces = append(c.pieces, p)
 }
 
-// members writes an object; the order is that of the keys.
+// members writes an object with sorted keys.
 func (c *cutter) members(of map[string]json.RawMessage, value func(key string)) {
 	c.text.WriteByte('{')
 	for i, key := range slices.Sorted(maps.Keys(of)) {
@@ -234,7 +233,7 @@ func (c *cutter) containers(list json.RawMessage) {
 	c.text.WriteByte(']')
 }
 
-// withRoom writes a container with room behind its last variable.
+// withRoom writes a container with room after its last variable.
 func (c *cutter) withRoom(container map[string]json.RawMessage) {
 	var env []json.RawMessage
 	_ = json.Unmarshal(container["env"], &env) // no list: the same as none
@@ -263,7 +262,7 @@ func (c *cutter) withRoom(container map[string]json.RawMessage) {
 	})
 }
 
-// object reads one level of an object; anything else is an empty one.
+// object decodes one level of an object; anything else becomes an empty object.
 func object(text []byte) map[string]json.RawMessage {
 	fields := map[string]json.RawMessage{}
 	if json.Unmarshal(text, &fields) != nil || fields == nil {
@@ -272,7 +271,7 @@ func object(text []byte) map[string]json.RawMessage {
 	return fields
 }
 
-// present is nil for a null.
+// present returns the text, or nil for a null.
 func present(text json.RawMessage) json.RawMessage {
 	if bytes.Equal(text, []byte("null")) {
 		return nil

@@ -34,7 +34,7 @@ func TestPodTemplate(t *testing.T) {
 		"a container of nothing":   {`{"spec":{"containers":[{"env":null},{}]}}`, true, one, `{"containers":[{"env":[{"name":"A","value":"x\"<&>"}]},{}]}`},
 		"a name with escapes":      {`{"spec":{"containers":[{"name":"\u0074ensorflow"}]}}`, false, one, `{"containers":[{"env":[{"name":"A","value":"x\"<&>"}],"name":"\u0074ensorflow"}]}`},
 		"numbers stay exact":       {`{"spec":{"x":123456789012345678901234567890.10,"containers":[]}}`, false, one, `{"containers":[],"x":123456789012345678901234567890.10}`},
-		// The converter lets none of these through; they must not stop the reconcile.
+		// The converter accepts none of these; they must not stop the reconcile.
 		"no object":       {`[1]`, false, one, `{}`},
 		"broken":          {`{`, false, one, `{}`},
 		"nothing":         {``, false, one, `{}`},
@@ -69,7 +69,7 @@ func TestPodTemplateMetadata(t *testing.T) {
 	}
 }
 
-// TestPodTemplateKeepsEverything: but for the variables, what comes out means what went in.
+// TestPodTemplateKeepsEverything: except for the variables, the pod means the same as the template.
 func TestPodTemplateKeepsEverything(t *testing.T) {
 	var value func(depth int) *rapid.Generator[any]
 	value = func(depth int) *rapid.Generator[any] {
@@ -116,7 +116,7 @@ func TestPodTemplateKeepsEverything(t *testing.T) {
 	})
 }
 
-// emptyEnv: an env that is null, odd or empty is left out; that is the one liberty taken.
+// emptyEnv reports whether an env is null, malformed or empty. Such an env is left out, which is the only other difference.
 func emptyEnv(spec map[string]any) bool {
 	for _, c := range spec["containers"].([]any) {
 		if c, ok := c.(map[string]any); ok {
@@ -130,7 +130,7 @@ func emptyEnv(spec map[string]any) bool {
 	return false
 }
 
-// What a kind adds goes behind what the author wrote, and yields to what has the same name.
+// Additions of a kind are appended to what the user wrote, except where the name is already in use.
 func TestAdditions(t *testing.T) {
 	raws := func(texts ...string) (all []json.RawMessage) {
 		for _, text := range texts {

@@ -8,8 +8,8 @@ import (
 	"stoic/training"
 )
 
-// TestTerminalConditionIsNotedWhenPodsGo: pods of a finished job that stay cost nothing. When somebody else deletes them the terminal condition is
-// put into the ledger, so that a status which is wiped later can be put back. Found by the fault rig (G14).
+// TestTerminalConditionIsNotedWhenPodsGo: pods of a finished job that stay cost no write. When another client deletes them, the
+// terminal condition is written to the ledger, so that a wiped status can be restored later. Found by the fault rig (G14).
 func TestTerminalConditionIsNotedWhenPodsGo(t *testing.T) {
 	w := newCluster()
 	w.ReplicaTypes, w.Clean = map[string]replicaTypeKnobs{"Worker": {}}, "None"
@@ -48,8 +48,8 @@ func TestTerminalConditionIsNotedWhenPodsGo(t *testing.T) {
 	}
 }
 
-// TestTerminalConditionIsNotedAfterPodsWent: the pods were deleted while no operator looked. The next one notes the terminal condition of a job that
-// has just ended; those that ended long ago cost nothing when an operator begins. Found by the fault rig (G14).
+// TestTerminalConditionIsNotedAfterPodsWent: the pods were deleted while no operator ran. The next one writes the terminal
+// condition of a recently ended job to the ledger; jobs that ended long ago cost no write. Found by the fault rig (G14).
 func TestTerminalConditionIsNotedAfterPodsWent(t *testing.T) {
 	w := newCluster()
 	w.ReplicaTypes, w.Clean = map[string]replicaTypeKnobs{"Worker": {}}, "None"

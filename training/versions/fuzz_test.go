@@ -9,7 +9,7 @@ import (
 	"stoic/training"
 )
 
-// FuzzVersions: what the law says of any JSON object, as a job of each kind that has several versions.
+// FuzzVersions checks the law of round trips for any JSON object, as a job of each kind that has several versions.
 func FuzzVersions(f *testing.F) {
 	for _, seed := range []string{
 		"{}",
@@ -48,7 +48,7 @@ func FuzzVersions(f *testing.F) {
 	})
 }
 
-// kept is an object as another version; nil if the result says that it has lost something.
+// kept returns an object in another version; nil if the result reports a loss.
 func kept(t *testing.T, c *versions.Converter, object map[string]any, to string) map[string]any {
 	t.Helper()
 	before := normal(t, object)

@@ -7,10 +7,10 @@ import (
 
 const group, stored = "kubeflow.org", "v1"
 
-// Kinds are the kinds that can be served in several versions.
+// Kinds returns the kinds that can be served in several versions.
 func Kinds() []versions.Kind { return []versions.Kind{TFJob(), MPIJob()} }
 
-// Of a kind by its name; nil if it has one version alone.
+// Of returns a kind by its name; nil if it has only one version.
 func Of(kind string) *versions.Kind {
 	for _, k := range Kinds() {
 		if k.Name == kind {
@@ -20,8 +20,8 @@ func Of(kind string) *versions.Kind {
 	return nil
 }
 
-// TFJob in the versions of tf-operator. They have no run policy, but some of its fields in the spec, and clean up the running pods
-// of a job that is over, where v1 leaves all: so the policy is always written out.
+// TFJob returns TFJob in the versions of tf-operator. They have some fields of the run policy directly in the spec. Their default
+// deletes the running pods of a job that is over, while v1 keeps all pods, so cleanPodPolicy is always written explicitly.
 func TFJob() versions.Kind {
 	clean := versions.Move{Here: "spec.cleanPodPolicy", Hub: "spec.runPolicy.cleanPodPolicy", Default: "Running", HubDefault: "None"}
 	flat := func(name string) versions.Move {
@@ -38,8 +38,8 @@ func TFJob() versions.Kind {
 	}}
 }
 
-// MPIJob in the version of mpi-operator. Its launchers start processes by SSH and those of v1 by kubectl exec: the shape converts, what
-// is in the image does not.
+// MPIJob returns MPIJob in the version of mpi-operator. Its launchers start processes by SSH, those of v1 by kubectl exec: only
+// the object is converted; the image must still match.
 func MPIJob() versions.Kind {
 	return versions.Kind{Group: group, Name: "MPIJob", Hub: stored, Annotation: training.AnnotationConversion, Versions: []versions.Version{{
 		Name: "v2beta1",

@@ -38,7 +38,7 @@ func converterOf(t rapid.TB, kind string) *versions.Converter {
 	return c
 }
 
-// TestGolden: NAME-to-VERSION.yaml, what becomes of it, and that nothing is lost on the way there and back.
+// TestGolden converts NAME-to-VERSION.yaml, and checks that nothing is lost on the way there and back.
 func TestGolden(t *testing.T) {
 	cases := golden.Run(t, "testdata/*.txtar", *update, func(t *testing.T, archive map[string][]byte, name string) string {
 		job := untyped.Parse(t, archive[name+".yaml"])
@@ -71,7 +71,7 @@ func convertTo(t rapid.TB, c *versions.Converter, object map[string]any, to stri
 	return r
 }
 
-// normal is an object as JSON, without our annotation, and without a map of annotations that is empty.
+// normal returns an object as JSON, without our annotation, and without an empty map of annotations.
 func normal(t rapid.TB, object map[string]any) string {
 	t.Helper()
 	var copied map[string]any
@@ -88,7 +88,7 @@ func normal(t rapid.TB, object map[string]any) string {
 	return string(new(convert.Encoder).EncodeAll(copied))
 }
 
-// TestLaw: a well-formed job with anything in any of its places is the same after any other version.
+// TestLaw: a well-formed job with any value in any place is unchanged after a conversion to any other version and back.
 func TestLaw(t *testing.T) {
 	for _, k := range Kinds() {
 		c := converterOf(t, k.Name)
@@ -117,7 +117,7 @@ func TestLaw(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsSomewhere: of two versions with schemas of their own, each field is in both, or the table names it.
+// TestEveryFieldIsSomewhere: each field of two versions with separate schemas is in both, or the table names it.
 func TestEveryFieldIsSomewhere(t *testing.T) {
 	hub, other := fieldsOf(t, "../../deploy/crd/mpijobs.yaml"), fieldsOf(t, "../../deploy/mpijob-v2beta1/mpijobs.yaml")
 	if len(hub) < 20 || len(other) < 20 {
@@ -140,7 +140,7 @@ func TestEveryFieldIsSomewhere(t *testing.T) {
 	}
 }
 
-// fieldsOf the only version of a CRD, but for those of pods.
+// fieldsOf returns the fields of the only version of a CRD, except those of pods.
 func fieldsOf(t *testing.T, file string) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -182,7 +182,7 @@ func fieldsOf(t *testing.T, file string) (all []string) {
 	return all
 }
 
-// TestDefaults: what the tables say of absent values is what the kinds do.
+// TestDefaults: the defaults in the tables are those of the kinds.
 func TestDefaults(t *testing.T) {
 	for _, k := range kinds.Served() {
 		for _, rtype := range k.ReplicaTypes {

@@ -14,11 +14,12 @@ import (
 	"time"
 )
 
-// lead before now from which a certificate holds: clocks differ.
+// lead is how long before now a certificate becomes valid, as clocks differ.
 const lead = time.Hour
 
-// Certificate makes a certificate for these host names and IP addresses, in PEM, with its key. It is signed by an authority that is made for it and
-// whose key is not kept: to renew it is to make both again. The authority is what API servers are to trust, the caBundle of a CRD.
+// Certificate makes a certificate for these host names and IP addresses, in PEM, with its key. It is signed by an authority that is made
+// for it and whose key is not kept: to renew the certificate is to make both again. API servers are to trust the authority: it is the
+// caBundle of a CRD.
 func Certificate(now time.Time, lasts time.Duration, hosts ...string) (authority, crt, key []byte, err error) {
 	if len(hosts) == 0 {
 		return nil, nil, nil, errors.New("make a certificate: it has no host name")
@@ -49,7 +50,7 @@ func Certificate(now time.Time, lasts time.Duration, hosts ...string) (authority
 	return rootText, leafText, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// sign a certificate with the key of its parent, or with its own if there is none.
+// sign signs a certificate with the key of its parent, or with its own if there is none.
 func sign(c, parent *x509.Certificate, parentKey *ecdsa.PrivateKey, now time.Time, lasts time.Duration) (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

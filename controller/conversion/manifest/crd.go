@@ -16,10 +16,10 @@ import (
 	"stoic/convert/versions"
 )
 
-// CRD is that of the stored version with all versions of the kind, which are served, and with the webhook that converts them. The
-// schema of a version follows from that of the stored one and from its table: what has moved is described at its place, what the
-// stored version alone has is not described. What a version alone has may be anything, and pod templates are not described: see Thin. A version among others has a schema of its own,
-// which is taken as it is. The CRD and others are not changed.
+// CRD returns the CRD of the stored version with all versions of the kind, which are served, and with the webhook that converts them. The
+// schema of a version is derived from that of the stored version and from its table: a field that has moved is described at its new
+// place, and a field that only the stored version has is left out. A field that only this version has may be anything, and pod templates
+// are not described: see Thin. A version among others has a schema of its own, which is taken as it is. The arguments are not changed.
 func CRD(stored *crdv1.CustomResourceDefinition, kind versions.Kind, webhook crdv1.WebhookClientConfig, others ...crdv1.CustomResourceDefinitionVersion) (*crdv1.CustomResourceDefinition, error) {
 	if _, err := kind.Converter(); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func CRD(stored *crdv1.CustomResourceDefinition, kind versions.Kind, webhook crd
 	return crd, nil
 }
 
-// Patch is what CRD adds to that of the stored version, as a JSON patch in YAML: small enough for a component of kustomize.
+// Patch returns what CRD adds to the CRD of the stored version, as a JSON patch in YAML: small enough for a component of kustomize.
 func Patch(stored *crdv1.CustomResourceDefinition, kind versions.Kind, webhook crdv1.WebhookClientConfig, others ...crdv1.CustomResourceDefinitionVersion) ([]byte, error) {
 	crd, err := CRD(stored, kind, webhook, others...)
 	if err != nil {
@@ -69,8 +69,8 @@ func Patch(stored *crdv1.CustomResourceDefinition, kind versions.Kind, webhook c
 	return text, nil
 }
 
-// Thin leaves out of a schema what is below an object that keeps what it does not describe, such as a pod template. Objects of the
-// stored version are checked there, and by whoever serves them; four descriptions of pods would not fit into one CRD.
+// Thin removes from a schema what is below an object that preserves unknown fields, such as a pod template. The API server validates
+// objects of the stored version there, as does the operator that serves them; four descriptions of pods would not fit into one CRD.
 func Thin(node *crdv1.JSONSchemaProps) {
 	if keeps := node.XPreserveUnknownFields; keeps != nil && *keeps && node.Type == "object" {
 		node.Properties, node.Required, node.XValidations = nil, nil, nil
@@ -78,14 +78,14 @@ func Thin(node *crdv1.JSONSchemaProps) {
 	below(node, Thin)
 }
 
-// WithoutDefaults leaves the defaults out of a schema. API servers write those of the version of a request: an object of another
-// version that is edited in this one would get them, as if its author had asked for them.
+// WithoutDefaults removes the defaults from a schema. API servers write those of the version of a request: an object of another version
+// that is edited in this one would get them, as if its user had set them.
 func WithoutDefaults(node *crdv1.JSONSchemaProps) {
 	node.Default = nil
 	below(node, WithoutDefaults)
 }
 
-// below a schema, change those of the properties, of all other properties, and of items.
+// below calls change for the schemas of the properties, of all other properties, and of items.
 func below(node *crdv1.JSONSchemaProps, change func(*crdv1.JSONSchemaProps)) {
 	for name, child := range node.Properties {
 		change(&child)
@@ -99,7 +99,7 @@ func below(node *crdv1.JSONSchemaProps, change func(*crdv1.JSONSchemaProps)) {
 	}
 }
 
-// derive the schema of a version from that of the hub.
+// derive returns a version whose schema is derived from that of the hub.
 func derive(hub *crdv1.CustomResourceDefinitionVersion, table versions.Version) (*crdv1.CustomResourceDefinitionVersion, error) {
 	v := hub.DeepCopy()
 	v.Name, v.Served, v.Storage = table.Name, true, false
@@ -115,7 +115,7 @@ func derive(hub *crdv1.CustomResourceDefinitionVersion, table versions.Version) 
 	return v, nil
 }
 
-// relocate the properties of a schema.
+// relocate moves and removes the properties of a schema as the table says.
 func relocate(root *crdv1.JSONSchemaProps, table versions.Version) error {
 	var wrong []error
 	moved := make([]*property, len(table.Moves))
@@ -163,7 +163,7 @@ type property struct {
 
 func parentOf(place string) string { return place[:max(strings.LastIndex(place, "."), 0)] }
 
-// take a property out of a schema; nil if there is none.
+// take removes a property from a schema and returns it; nil if there is none.
 func take(root *crdv1.JSONSchemaProps, place string) *property {
 	name, below, more := strings.Cut(place, ".")
 	child, ok := root.Properties[name]
@@ -181,7 +181,7 @@ func take(root *crdv1.JSONSchemaProps, place string) *property {
 	return &property{child, required}
 }
 
-// put a property into a schema, and the objects that lead to it.
+// put adds a property to a schema, and the objects that lead to it.
 func put(root *crdv1.JSONSchemaProps, place string, p property) {
 	name, below, more := strings.Cut(place, ".")
 	if root.Properties == nil {
@@ -203,7 +203,7 @@ func put(root *crdv1.JSONSchemaProps, place string, p property) {
 	root.Properties[name] = child
 }
 
-// relocated says where in a version what other parts of a CRD name is.
+// relocated says where in a version the fields are that other parts of a CRD name.
 type relocated struct {
 	to   map[string]string // by the place in the hub; "" if the version has none
 	word *regexp.Regexp    // the last keys of these places
@@ -227,7 +227,7 @@ func relocation(table versions.Version) relocated {
 	return r
 }
 
-// of is the place that a path leads to or through, and the longest; "" if it is the same in the version.
+// of returns the longest place that a path leads to or through; "" if the path is the same in the version.
 func (r relocated) of(path string) (found string) {
 	for place := range r.to {
 		if p := strings.TrimPrefix(path, "."); (p == place || strings.HasPrefix(p, place+".") || strings.HasPrefix(p, place+"[")) && len(place) > len(found) {
@@ -237,7 +237,7 @@ func (r relocated) of(path string) (found string) {
 	return found
 }
 
-// keeps says whether there is something in the version where a path leads.
+// keeps reports whether the version has the field that a path leads to.
 func (r relocated) keeps(path string) bool {
 	place := r.of(path)
 	return place == "" || r.to[place] != ""
@@ -249,8 +249,8 @@ func (r relocated) path(path *string) {
 	}
 }
 
-// rules that speak of fields which are not where they were are left out: an API server refuses the CRD. Those of the stored version are
-// not asked for objects that are written in another one.
+// rules removes the rules that mention fields which have moved, as an API server would refuse the CRD. The rules of the stored version do
+// not apply to objects that are written in another one.
 func (r relocated) rules(node *crdv1.JSONSchemaProps) {
 	node.XValidations = slices.DeleteFunc(node.XValidations, func(rule crdv1.ValidationRule) bool {
 		return r.word.MatchString(rule.Rule) || r.word.MatchString(rule.MessageExpression) || r.word.MatchString(rule.FieldPath)
@@ -261,7 +261,7 @@ func (r relocated) rules(node *crdv1.JSONSchemaProps) {
 	}
 }
 
-// apply to what else a version says: rules, columns, the fields that can be selected, the scale subresource.
+// apply adapts the other parts of a version: rules, columns, selectable fields, the scale subresource.
 func (r relocated) apply(v *crdv1.CustomResourceDefinitionVersion) {
 	r.rules(v.Schema.OpenAPIV3Schema)
 	v.AdditionalPrinterColumns = slices.DeleteFunc(v.AdditionalPrinterColumns, func(c crdv1.CustomResourceColumnDefinition) bool { return !r.keeps(c.JSONPath) })

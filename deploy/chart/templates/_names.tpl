@@ -126,6 +126,24 @@ belong to no namespace, so no Role can grant them.
 {{- toYaml $rules -}}
 {{- end -}}
 
+{{/*
+The rules of the role for the lease: those of deploy/rbac, with the name that extraArgs give the lease, if they do. The last flag
+counts, as it does for the operator.
+*/}}
+{{- define "training-operator.leaseRules" -}}
+{{- $rules := list -}}
+{{- range include "training-operator.rules" (list . "training-operator-leader-election" true) | fromYamlArray -}}
+{{- $rule := . -}}
+{{- range $.Values.extraArgs -}}
+{{- if and (hasKey $rule "resourceNames") (regexMatch "^--?leader-election-id=" .) -}}
+{{- $rule = set $rule "resourceNames" (list (regexReplaceAll "^--?leader-election-id=" . "")) -}}
+{{- end -}}
+{{- end -}}
+{{- $rules = append $rules $rule -}}
+{{- end -}}
+{{- toYaml $rules -}}
+{{- end -}}
+
 {{/* Non-empty if an object of another operator's kind is to be rendered: a list of root, name of the value, kind. */}}
 {{- define "training-operator.render" -}}
 {{- $root := index . 0 -}}

@@ -8,11 +8,10 @@ import (
 	"stoic/training"
 )
 
-// fact is what a configuration says of a kind. Other programs tell kinds apart by group and name, so versions of one kind are
-// one fact.
+// fact is what a configuration says of a kind. Other programs identify kinds by group and name, so all versions of a kind share one fact.
 type fact struct {
 	Group, Name, Plural, Singular string
-	// APIVersion is that of the first version. Program by program it stands for all versions, or for the first alone.
+	// APIVersion is that of the first version. It means all versions in some programs, and only the first one in others.
 	APIVersion string
 	// Version is the only version, or "*" of a kind with several.
 	Version string
@@ -20,7 +19,7 @@ type fact struct {
 	First string
 	// Field is the field of spec that holds the replica types.
 	Field string
-	// Scales: there is a scale subresource, which an autoscaler may write the number of workers through.
+	// Scales: there is a scale subresource, through which an autoscaler may write the number of workers.
 	Scales bool
 	// Container is the name of the container that trains.
 	Container string

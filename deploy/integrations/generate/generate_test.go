@@ -20,7 +20,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestStale: what is on disk is what the kinds say, and -check notices if it is not.
+// TestStale: the files on disk match the kinds, and -check notices if they do not.
 func TestStale(t *testing.T) {
 	if err := run(kinds.Served(), "..", true); err != nil {
 		t.Error(err)
@@ -42,7 +42,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestNewKind: a kind that is added to the list stands in every configuration.
+// TestNewKind: a kind that is added to the list is in every configuration.
 func TestNewKind(t *testing.T) {
 	added := *kinds.TFJob()
 	added.Name, added.Plural, added.Singular, added.ReplicaSpecsField = "NewJob", "newjobs", "newjob", "newReplicaSpecs"
@@ -60,7 +60,7 @@ func TestNewKind(t *testing.T) {
 	}
 }
 
-// TestVersionsThatDiffer: what stands for all versions of a kind must hold for all of them.
+// TestVersionsThatDiffer: a fact that is shared by all versions of a kind must hold for all of them.
 func TestVersionsThatDiffer(t *testing.T) {
 	other := *kinds.MPIJob()
 	other.Version, other.ReplicaSpecsField = "v3", "replicaSpecs"
@@ -69,7 +69,7 @@ func TestVersionsThatDiffer(t *testing.T) {
 	}
 }
 
-// TestTrialsAreJobs: the job in each Experiment is one that the operator runs without a warning.
+// TestTrialsAreJobs: the operator runs the job in each Experiment without a warning.
 func TestTrialsAreJobs(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "katib", "experiments.yaml"))
 	if err != nil {
@@ -118,7 +118,7 @@ func TestTrialsAreJobs(t *testing.T) {
 	}
 }
 
-// TestComponents: kustomize adds both components of Argo CD to one ConfigMap, beside what is in it.
+// TestComponents: kustomize adds both components of Argo CD to one ConfigMap, and keeps its other keys.
 func TestComponents(t *testing.T) {
 	kubectl, err := exec.LookPath("kubectl")
 	if err != nil {
@@ -167,7 +167,7 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// TestPluginFlags: the command of the plugin of k9s is one of stoic, with flags that it has.
+// TestPluginFlags: the k9s plugin calls a command of stoic with flags that it has.
 func TestPluginFlags(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "k9s", "plugins.yaml"))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Generate writes the configurations of other programs in deploy/integrations that have a part for each kind. The parts are made
+// Generate writes the configurations of other programs in deploy/integrations that have a part for each kind. The parts are generated
 // from kinds.Served, so that no kind is forgotten.
 //
 //	go run ./deploy/integrations/generate          writes them
@@ -54,8 +54,8 @@ func run(served []*training.Kind, folder string, check bool) error {
 //go:embed templates
 var templates embed.FS
 
-// render returns the text of each configuration by its path below deploy/integrations. The template of argocd/health/argocd-cm.yaml
-// is templates/argocd/health/argocd-cm.yaml.tmpl.
+// render returns the text of each configuration by its path below deploy/integrations. The template of argocd/health/argocd-cm.yaml is
+// templates/argocd/health/argocd-cm.yaml.tmpl.
 func render(served []*training.Kind) (map[string][]byte, error) {
 	found, err := facts(served)
 	if err != nil {

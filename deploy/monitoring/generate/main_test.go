@@ -9,8 +9,8 @@ import (
 	"stoic/deploy/monitoring"
 )
 
-// TestRun: the check writes nothing and names each file that is missing or not as it would be; what is written passes it; the
-// address of the runbooks is the one that is asked for.
+// TestRun: the check writes nothing and names each file that is missing or differs; what is written passes the check; the address of the
+// runbooks is the given one.
 func TestRun(t *testing.T) {
 	root := t.TempDir()
 	files, err := monitoring.Files(monitoring.Runbooks)
@@ -49,5 +49,12 @@ func TestRun(t *testing.T) {
 	}
 	if n := strings.Count(string(text), "runbook_url: "+address+"Training"); n != len(monitoring.Alerts()) {
 		t.Errorf("%d alerts lead to %s", n, address)
+	}
+	// The template of the chart replaces this address by the value prometheusRule.runbooks.
+	if text, err = os.ReadFile(filepath.Join(root, "deploy", "chart", "files", "rules.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "runbook_url: "+monitoring.Runbooks+"Training"); n != len(monitoring.Alerts()) {
+		t.Errorf("in the chart, %d alerts have the address that its template replaces", n)
 	}
 }

@@ -34,7 +34,7 @@ cluster that it was to check could not be read; 130 it was interrupted before it
 	return b.String(), nil
 }
 
-// withGroups are the commands that help shows, each followed by those below it. Those of completion are named after shells.
+// withGroups returns the commands that help shows, each followed by its subcommands, except those of completion (one per shell).
 func withGroups(root *cobra.Command) (all []*cobra.Command) {
 	for _, c := range visible(root) {
 		if all = append(all, c); c.Name() != "completion" {
@@ -44,7 +44,7 @@ func withGroups(root *cobra.Command) (all []*cobra.Command) {
 	return all
 }
 
-// visible are the commands that help shows.
+// visible returns the commands that help shows.
 func visible(root *cobra.Command) []*cobra.Command {
 	var found []*cobra.Command
 	for _, c := range root.Commands() {
@@ -97,7 +97,7 @@ func command(b *strings.Builder, c *cobra.Command) {
 	}
 }
 
-// name is "`-o`, `--output` string".
+// name returns a flag as "`-o`, `--output` string".
 func name(f *pflag.Flag, kind string) string {
 	written := code("--" + f.Name)
 	if f.Shorthand != "" {
@@ -106,7 +106,7 @@ func name(f *pflag.Flag, kind string) string {
 	return strings.TrimSpace(written + " " + kind)
 }
 
-// fallback is the default, unless it says nothing.
+// fallback returns the default, unless it is empty.
 func fallback(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "[]":

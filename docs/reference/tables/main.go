@@ -1,5 +1,5 @@
-// Tables writes the reference pages in docs/reference from what the program itself says: its metrics, flags, kinds,
-// codes and reasons, and its answers to wrong values. Nobody edits these pages.
+// Tables writes the reference pages in docs/reference from the program's own data: its metrics, flags, kinds, codes and reasons, and its
+// answers to wrong values. The pages must not be edited.
 //
 //	go run ./docs/reference/tables          writes them
 //	go run ./docs/reference/tables -check   lists those that are not as they would be written, and exits with 1
@@ -77,7 +77,7 @@ func table(heading []string, rows [][]string) string {
 	return b.String()
 }
 
-// code puts a word into backquotes; nothing stays nothing.
+// code puts a word into backquotes; an empty word stays empty.
 func code(word string) string {
 	if word == "" {
 		return ""

@@ -42,13 +42,13 @@ Beside these are those of the Go runtime (` + "`go_*`" + `) and of the process (
 `, nil
 }
 
-// family is what one metric says of itself.
+// family describes one metric family.
 type family struct {
 	name, kind, help string
 	labels           []string
 }
 
-// gather registers everything that the operator registers of its own and returns all families, sorted by name.
+// gather registers everything that the operator itself registers and returns all families, sorted by name.
 func gather() ([]family, error) {
 	registry, err := registered()
 	if err != nil {
@@ -73,7 +73,7 @@ func gather() ([]family, error) {
 	return families, nil
 }
 
-// registered is a registry in which every family has a sample.
+// registered returns a registry in which every family has a sample.
 func registered() (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
 	all := &remembering{Registerer: registry}
@@ -84,7 +84,7 @@ func registered() (*prometheus.Registry, error) {
 		return nil, err
 	}
 	all.MustRegister(conversion.Expiry(prefix, func() (time.Time, error) { return time.Time{}, nil }))
-	// One job is in the cache, for what is computed from the jobs that there are.
+	// One job is in the cache, for metrics that are computed from the cached jobs.
 	kind := kinds.TFJob()
 	job := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a", "namespace": "b", "creationTimestamp": "2026-01-01T00:00:00Z"},
 		"spec": map[string]any{"tfReplicaSpecs": map[string]any{"Worker": map[string]any{"template": map[string]any{"spec": map[string]any{
@@ -100,7 +100,7 @@ func registered() (*prometheus.Registry, error) {
 	return registry, nil
 }
 
-// remembering is a registry that knows what was registered.
+// remembering is a registry that records its collectors.
 type remembering struct {
 	prometheus.Registerer
 	collectors []prometheus.Collector
@@ -116,7 +116,7 @@ func (r *remembering) MustRegister(cs ...prometheus.Collector) {
 	r.Registerer.MustRegister(cs...)
 }
 
-// sample makes one sample of a family with labels: one that has none is not gathered.
+// sample makes one sample of a family with labels: a family without samples is not gathered.
 func sample(c prometheus.Collector) error {
 	switch vec := c.(type) {
 	case *prometheus.CounterVec:
@@ -129,7 +129,7 @@ func sample(c prometheus.Collector) error {
 	return nil
 }
 
-// touch makes a sample with as many label values as the family takes.
+// touch makes a sample with as many label values as the family needs.
 func touch[M any](metric func(...string) (M, error)) error {
 	const most = 8
 	for n := range most {

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// TestMetricsFollowConventions: promlint has nothing to say of any name, unit or text. Every family has a sample here.
+// TestMetricsFollowConventions: promlint reports nothing about any name, unit or text. Every family has a sample here.
 func TestMetricsFollowConventions(t *testing.T) {
 	registry, err := registered()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// root is the checkout, seen from this folder.
+// root is the path of the checkout from this folder.
 const root = "../../.."
 
 func TestWriteThenCheck(t *testing.T) {
@@ -79,8 +79,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestUpstreamNames: dashboards know these. They keep their spelling ("successful" where a condition is called
-// Succeeded) and their labels.
+// TestUpstreamNames: dashboards use these names. They keep their spelling ("successful" where a condition is called Succeeded) and their
+// labels.
 func TestUpstreamNames(t *testing.T) {
 	families, err := gather()
 	if err != nil {
@@ -99,7 +99,7 @@ func TestUpstreamNames(t *testing.T) {
 	}
 }
 
-// TestLabels: whoever adds a label says here why its values are few.
+// TestLabels: each label is listed here with the reason why it has few values.
 func TestLabels(t *testing.T) {
 	few := map[string]string{
 		"code": "HTTP", "method": "HTTP", "verb": "HTTP, and those of rights", "host": "one API server", "resource": "those that the operator asks for",
@@ -124,8 +124,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestDocumentedMetricsExist: whatever looks like one of our metrics in a text is one. In the name of a recording rule,
-// level:metric:operation, it stands without the suffix of a counter.
+// TestDocumentedMetricsExist: each word in a text that looks like one of our metrics is one. In the name of a recording rule,
+// level:metric:operation, the metric has no suffix of a counter.
 func TestDocumentedMetricsExist(t *testing.T) {
 	families, err := gather()
 	if err != nil {

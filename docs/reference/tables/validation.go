@@ -13,7 +13,7 @@ import (
 
 var anyIndex = regexp.MustCompile(`\[\d+\]`)
 
-// validation tells what a wrong value gets, for each field that a job may have. It asks the converter.
+// validation returns the page of what each wrong value gets, for each field that a job may have. It asks the converter.
 func validation() (string, error) {
 	all, err := surveys()
 	if err != nil {
@@ -22,7 +22,7 @@ func validation() (string, error) {
 	return all[0].page(all[1:]), nil
 }
 
-// surveys are those of all kinds. That of TFJob, in whose words the page tells what all have, is the first.
+// surveys returns those of all kinds. The first is that of TFJob, whose words the page uses for what all kinds share.
 func surveys() ([]*survey, error) {
 	first := kinds.TFJob()
 	order := append([]*training.Kind{first}, slices.DeleteFunc(kinds.Served(), func(k *training.Kind) bool { return k == first })...)
@@ -36,7 +36,7 @@ func surveys() ([]*survey, error) {
 	return all, nil
 }
 
-// page tells all of one kind, and of the others what those before have not.
+// page describes one kind completely, and of the others what the earlier ones do not have.
 func (s *survey) page(others []*survey) string {
 	usual := s.usual()
 	codes := map[schema.Code]bool{}
@@ -66,7 +66,7 @@ func (s *survey) page(others []*survey) string {
 	return b.String()
 }
 
-// without are the sections about types that the other surveys have not met.
+// without returns the sections about types that the other surveys do not contain.
 func (s *survey) without(others []*survey) []*section {
 	return slices.DeleteFunc(slices.Clone(s.sections), func(section *section) bool {
 		return slices.ContainsFunc(others, func(other *survey) bool { return other.count[section.plainName()] > 0 })
@@ -82,7 +82,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// versioned is the name of a kind, with its version if that is not the first.
+// versioned returns the name of a kind, with its version if that is not the first.
 func versioned(kind *training.Kind) string {
 	return strings.TrimSuffix(code(kind.Name)+" "+kind.Version, " v1")
 }
@@ -114,7 +114,7 @@ the operator answers when the value is put into a right job. ` + "`stoic validat
 `
 }
 
-// elsewhere says of the codes that the converter never gives why it does not.
+// elsewhere returns why the converter never gives certain codes.
 func elsewhere() map[schema.Code]string {
 	return map[schema.Code]string{
 		schema.Immutable: "it needs two versions of a job, and the operator judges one; the rules in the CRD keep `managedBy` and `queue` from being changed",
@@ -130,7 +130,7 @@ func unseen(seen map[schema.Code]bool) (rows [][]string) {
 	return rows
 }
 
-// all that was told in the survey.
+// all returns everything that the survey reported.
 func (s *survey) all() (all []reported) {
 	for _, section := range s.sections {
 		all = append(all, section.strange...)
@@ -141,14 +141,14 @@ func (s *survey) all() (all []reported) {
 	return all
 }
 
-// legend is what nearly every field of a form tells; it is not repeated in their rows.
+// legend is what nearly every field of a form reports; their rows do not repeat it.
 type legend struct {
 	forms    []string // in alphabetical order
 	reported map[string][]reported
 	strange  []reported
 }
 
-// few: what so few fields have in common stands in their rows.
+// few: what at most so few fields have in common is written in their rows.
 const few = 2
 
 func (s *survey) usual() legend {
@@ -222,12 +222,12 @@ func (s *section) text(usual legend) string {
 	return text + "\n\n" + table(heading, rows)
 }
 
-// special says whether more than their types is checked of the fields.
+// special reports whether more than the types of the fields is checked.
 func (s *section) special(usual legend) bool {
 	return slices.ContainsFunc(s.rows, func(r row) bool { return r.special(usual) != "" })
 }
 
-// where names the places in which the type is found, as far as they are few.
+// where names the places in which the type occurs, if they are few.
 func (s *section) where() string {
 	const most = 3
 	var places []string
@@ -246,7 +246,7 @@ func (s *section) where() string {
 	return text + "."
 }
 
-// kind is the form of a field, with a link to what it is made of.
+// kind returns the form of a field, with a link to the section of its elements.
 func (r row) kind() string {
 	if r.link == nil {
 		return r.form.String()
@@ -258,7 +258,7 @@ func (r row) kind() string {
 	return r.link.anchor()
 }
 
-// special is what is told of this field, but not of all of its form.
+// special returns what is reported for this field, but not for all fields of its form.
 func (r row) special(usual legend) string {
 	own := slices.DeleteFunc(slices.Clone(r.reported), func(t reported) bool {
 		return slices.ContainsFunc(usual.reported[r.form.String()], t.same)
@@ -277,7 +277,7 @@ func (r row) special(usual legend) string {
 	return r.note
 }
 
-// sentences: where: `Code` must be so: some values.
+// sentences returns lines of the form: where: `Code` must be so: some values.
 func sentences(all []reported) string {
 	const most = 3
 	lines := make([]string, len(all))

@@ -17,15 +17,14 @@ import (
 	"stoic/training/convert"
 )
 
-// survey puts wrong values into a right job, one at a time, and writes down what the converter says. The job is put
-// right again after each.
+// survey puts wrong values into a valid job, one at a time, and records what the converter says. After each it restores the job.
 type survey struct {
 	kind     *training.Kind
 	whole    map[string]any // a right job, but while something is being tried
 	sections []*section     // in the order in which their types are met first
 	known    map[string]*section
 	count    map[string]int // sections of a type
-	aside    []string       // places of which nothing is to be heard
+	aside    []string       // places whose problems are ignored
 }
 
 // section is a struct type, as the converter treats it in some places.
@@ -41,17 +40,17 @@ type row struct {
 	field
 	link     *section // of what it is made, if that is looked at
 	reported []reported
-	note     string // of a field about which nothing is told
+	note     string // about a field without problems
 }
 
 // reported is what the converter says of some values of a field.
 type reported struct {
 	heard             // the first of its kind
 	where, code, text string
-	values            []string // that it is told of
+	values            []string // that get it
 }
 
-// right is a job in which nothing is wrong, with something to refer to.
+// right returns a valid job, with something to refer to.
 func right(kind *training.Kind) map[string]any {
 	rtypes := map[string]any{}
 	for _, known := range kind.ReplicaTypes {
@@ -94,7 +93,7 @@ type heard struct {
 	warning bool
 }
 
-// code is that of the problem, in backquotes; it says so if it is a warning.
+// code returns the code of the problem, in backquotes, and whether it is a warning.
 func (h heard) code() string {
 	if h.warning {
 		return "warning " + code(string(h.Code))
@@ -102,7 +101,7 @@ func (h heard) code() string {
 	return code(string(h.Code))
 }
 
-// ask the converter for all that it has to say now.
+// ask returns everything that the converter reports now.
 func (s *survey) ask() []heard {
 	result := s.convert()
 	var all []heard
@@ -117,13 +116,13 @@ func (s *survey) ask() []heard {
 	return slices.DeleteFunc(all, func(h heard) bool { return slices.Contains(s.aside, h.Path) })
 }
 
-// visit surveys an object of type t, which is part of the whole and stands at that path.
+// visit surveys an object of type t, which is part of the whole and is at that path.
 func (s *survey) visit(t reflect.Type, path string, object map[string]any, above []reflect.Type) (*section, error) {
 	if err := s.settle(t, path, object); err != nil {
 		return nil, err
 	}
 	at := len(s.sections)
-	s.sections = append(s.sections, nil) // its place, in front of what is below
+	s.sections = append(s.sections, nil) // its place, before those of types below
 	found := &section{object: t}
 	above = append(above, t)
 	for _, f := range fieldsOf(t) {
@@ -154,7 +153,7 @@ func (s *survey) visit(t reflect.Type, path string, object map[string]any, above
 	return found, nil
 }
 
-// plainName is that of the type, with the version that its package is of.
+// plainName returns the name of the type, with the version of its package.
 func (s *section) plainName() string {
 	name := strings.TrimSuffix(s.object.Name(), "Object")
 	if version := path.Base(s.object.PkgPath()); versionOf.MatchString(version) && strings.HasPrefix(s.object.PkgPath(), "stoic/") {
@@ -167,7 +166,7 @@ var versionOf = regexp.MustCompile(`^v[0-9]`)
 
 const unheardOf = "unheardOf"
 
-// identity is the same for sections that say the same.
+// identity is equal for sections with the same content.
 func (s *section) identity() string {
 	var b strings.Builder
 	said := func(all []reported) {
@@ -195,7 +194,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// keep returns what puts a field back as it is now.
+// keep returns a function that restores the current state of a field.
 func keep(object map[string]any, name string) (restore func()) {
 	before, was := object[name]
 	return func() {
@@ -205,7 +204,7 @@ func keep(object map[string]any, name string) (restore func()) {
 	}
 }
 
-// field tries one field of an object, and surveys what is below it if anybody looks there.
+// field tries one field of an object, and surveys what is below it if the converter reads that.
 func (s *survey) field(f field, path string, object map[string]any, above []reflect.Type) (row, error) {
 	r := row{field: f}
 	try := func(v value) {
@@ -234,14 +233,14 @@ func (s *survey) field(f field, path string, object map[string]any, above []refl
 	if !slices.ContainsFunc(r.reported, reported.rejects) && f.form.word != wordAny {
 		r.note = s.reach(f, path, object)
 	}
-	// What is told of fields further below stands in their own rows, unless it takes two items to be wrong.
+	// Reports about fields further below are in the rows of those fields, unless two items are needed for the mistake.
 	r.reported = slices.DeleteFunc(r.reported, func(t reported) bool {
 		return r.link != nil && !strings.HasPrefix(t.where, "at ") && strings.Contains(t.where, ".") && !slices.Contains(t.values, twins)
 	})
 	return r, nil
 }
 
-// named is the item, with a name if it can have one: two of a name may be one too many.
+// named returns the item, with a name if it can have one: two items of one name may be an error.
 func named(t reflect.Type, item map[string]any) map[string]any {
 	hasName := slices.ContainsFunc(fieldsOf(t), func(f field) bool { return f.name == "name" && f.form.word == wordString })
 	if hasName && item["name"] == nil {
@@ -251,7 +250,7 @@ func named(t reflect.Type, item map[string]any) map[string]any {
 	return item
 }
 
-// reach says what becomes of a field of which any value is taken.
+// reach says what happens to a field that accepts any value.
 func (s *survey) reach(f field, path string, object map[string]any) string {
 	template := func() string {
 		if job := s.convert().Job; job != nil {
@@ -268,8 +267,8 @@ func (s *survey) reach(f field, path string, object map[string]any) string {
 	return "not checked"
 }
 
-// placed says where a problem is, seen from the field at that path of the object above: at it, in an item or entry of
-// it, further below or elsewhere.
+// placed says where a problem is, relative to the field at that path of the object above: at it, in an item or entry of it, further below
+// or elsewhere.
 func (f form) placed(p heard, path, above string) reported {
 	t := reported{heard: p, code: p.code(), text: p.Hint}
 	if p.Want != "" {
@@ -291,7 +290,7 @@ func (f form) placed(p heard, path, above string) reported {
 	return t
 }
 
-// stepLength is the length of the first step of a path: .key, [0] or ["a key"].
+// stepLength returns the length of the first step of a path: .key, [0] or ["a key"].
 func stepLength(path string) int {
 	if strings.HasPrefix(path, `["`) {
 		return strings.LastIndex(path, `"]`) + len(`"]`)
@@ -302,7 +301,7 @@ func stepLength(path string) int {
 	return len(path)
 }
 
-// add what is told of a value to what has been told of others.
+// add adds what is reported for a value to what was reported for others.
 func add(all []reported, t reported, words string) []reported {
 	i := slices.IndexFunc(all, t.same)
 	if i < 0 {
@@ -321,7 +320,7 @@ func (t reported) same(o reported) bool {
 
 func (t reported) rejects() bool { return !t.warning }
 
-// generic is a path without what is of this one job.
+// generic returns a path without the parts that are specific to this job.
 func generic(path string) string {
 	if _, below, is := strings.Cut(path, ".Worker.template."); is {
 		path = "template." + below

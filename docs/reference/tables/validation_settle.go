@@ -11,8 +11,8 @@ import (
 	"stoic/schema"
 )
 
-// settle fills in the fields of an object without which the whole is no right job. It goes by what the converter says:
-// what is told of one try leads to the next.
+// settle fills in the fields of an object without which the whole is no valid job. It follows the converter's problems: the answer to one
+// try determines the next.
 func (s *survey) settle(t reflect.Type, path string, object map[string]any) error {
 	const tries = 20
 	for range tries {
@@ -30,7 +30,7 @@ func (s *survey) settle(t reflect.Type, path string, object map[string]any) erro
 	return nil
 }
 
-// repair tries to do what a problem asks for, if it is about an object of type t at that path, or about what is in it.
+// repair tries to do what a problem requires, if it is about an object of type t at that path, or about a field in it.
 func repair(t reflect.Type, path string, object map[string]any, p heard) bool {
 	if p.Path == path && p.Code == schema.MissingField {
 		if names := namesIn(p.Want); len(names) > 0 {
@@ -57,7 +57,7 @@ func repair(t reflect.Type, path string, object map[string]any, p heard) bool {
 	return false
 }
 
-// next puts another value into a field: one that the problem names, or the one after that which is there.
+// next puts another value into a field: one that the problem names, or else the one after the current value.
 func next(f field, object map[string]any, p heard) bool {
 	if words := quoted.FindAllStringSubmatch(p.Want, -1); strings.HasPrefix(p.Want, "be one of ") {
 		object[f.name] = words[0][1]
@@ -117,7 +117,7 @@ func (s *survey) below(f field, path string, object map[string]any, above []refl
 		switch {
 		case p.Path == path && p.Want == "be left out": // whatever is in it
 			s.aside = append(slices.Clone(s.aside), path)
-		case p.Code == schema.Conflict: // with another of which there may be one
+		case p.Code == schema.Conflict: // with another field: only one of them may be set
 			for _, name := range namesIn(p.Found) {
 				if name != f.name {
 					delete(object, name)

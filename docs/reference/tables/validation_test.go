@@ -58,8 +58,8 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// everyField: each property of the CRD, which is made of the same types by other means, has a row in the section of its
-// place, and each row is a property of the CRD, but for metadata, of which the CRD names a part.
+// everyField checks that each property of the CRD, which is generated from the same types by other means, has a row in the section of its
+// place. Each row must be a property of the CRD, except for metadata, of which the CRD has only a part.
 func everyField(t *testing.T, s *survey) {
 	at := map[string]*section{}
 	for _, section := range s.sections {
@@ -107,7 +107,7 @@ func everyField(t *testing.T, s *survey) {
 	}
 }
 
-// crd is the schema of the objects in the CRD.
+// crd returns the schema of the objects in the CRD.
 func crd(t *testing.T, kind *training.Kind) map[string]any {
 	t.Helper()
 	text, err := deploy.CRD(kind.Plural, kind.Singular, kind.Version)
@@ -129,7 +129,7 @@ func crd(t *testing.T, kind *training.Kind) map[string]any {
 	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 }
 
-// noneTakesAll: a field about which nothing else is said minds the type of its value.
+// noneTakesAll checks that a field without a note rejects values of a wrong type.
 func noneTakesAll(t *testing.T, s *survey) {
 	for _, section := range s.sections {
 		for _, r := range section.rows {
@@ -141,7 +141,7 @@ func noneTakesAll(t *testing.T, s *survey) {
 	}
 }
 
-// knownRows are some that we know without asking.
+// knownRows checks some rows whose content is known.
 func knownRows(t *testing.T, page string) {
 	for section, lines := range map[string][]string{
 		"What each type gets": {
@@ -174,7 +174,7 @@ func knownRows(t *testing.T, page string) {
 	}
 }
 
-// links: each leads to a heading, and no two headings are the same.
+// links checks that each link leads to a heading, and that no two headings are equal.
 func links(t *testing.T, page string) {
 	headings := map[string]bool{}
 	for _, h := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
@@ -195,7 +195,7 @@ func links(t *testing.T, page string) {
 	}
 }
 
-// everyCode stands on the page with a value that gets it, or with the reason why none does.
+// everyCode checks that each code is on the page with a value that gets it, or with the reason why none does.
 func everyCode(t *testing.T, page string) {
 	before, rest, _ := strings.Cut(page, "## Codes that are not on this page\n")
 	missing, after, _ := strings.Cut(rest, "\n## ")

@@ -9,7 +9,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// parts of a right job, to be put wrong.
+// parts are the parts of a valid job in which mistakes are made.
 type parts struct {
 	meta, spec, rtypes, worker, template, pod, container map[string]any
 }
@@ -86,7 +86,7 @@ func mistakesOfTFJob() []mistake {
 	}
 }
 
-// mistakesOf a kind other than TFJob.
+// mistakesOf returns those for a kind other than TFJob.
 func mistakesOf(kind *training.Kind) []mistake {
 	var all []mistake
 	if kind == kinds.PyTorchJob() {
@@ -149,7 +149,7 @@ func mistakesOfPyTorchJob() []mistake {
 	}
 }
 
-// together tries mistakes that take more than a wrong value of one field, and notes the codes that they get.
+// together tries mistakes that take more than a wrong value of one field, and records the codes that they get.
 func together(kind *training.Kind, mistakes []mistake, codes map[schema.Code]bool) (rows [][]string) {
 	for _, m := range mistakes {
 		s := newSurvey(kind)

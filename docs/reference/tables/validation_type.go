@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// form is what JSON a field of the wire form takes, as its Go type says. It serves to think of wrong values; what
-// becomes of these only the converter knows.
+// form is the JSON that a field of the wire form accepts, according to its Go type. It is used to choose wrong values; only the converter
+// knows what they get.
 type form struct {
 	word   string       // "string", "list", "map", "object", ...
 	elem   *form        // of lists and maps
@@ -26,7 +26,7 @@ const (
 	wordAny    = "any value"
 )
 
-// String is the form as a reader is told, but for the name of an object's type: "list of objects".
+// String returns the form as readers see it, but without the name of an object's type: "list of objects".
 func (f form) String() string {
 	switch f.word {
 	case wordList:
@@ -48,7 +48,7 @@ func plural(words string) string {
 	return words + "s" + more
 }
 
-// struck is the struct that a field, or each item of it, is made of; nil if there is none.
+// struck returns the struct type of a field, or of its items; nil if there is none.
 func (f form) struck() reflect.Type {
 	for f.elem != nil {
 		f = *f.elem
@@ -105,7 +105,7 @@ type field struct {
 	form form
 }
 
-// fieldsOf lists the fields that JSON has of a struct, in the order of the Go type.
+// fieldsOf lists the JSON fields of a struct, in the order of the Go type.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for i := range t.NumField() {

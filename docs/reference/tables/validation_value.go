@@ -7,21 +7,21 @@ import (
 	"stoic/schema"
 )
 
-// value is one to put into a field, and how a reader is told of it.
+// value is a value to put into a field, and its description for readers.
 type value struct {
 	words string
 	json  any
 }
 
-// twins are told of in the row of their list.
+// twins are reported in the row of their list.
 const twins = "two equal items"
 
-// absent, in place of a value, is a field that is left out.
+// absent, in place of a value, means that the field is omitted.
 type absent struct{}
 
 func plainly(v any) value { return value{code(string(schema.JSON(v))), v} }
 
-// within is a value in a list or map; of a long one the words are those of the value.
+// within returns a value in a list or map; if it is long, it is described by the given words.
 func within(words string, v any) value {
 	if text := string(schema.JSON(v)); len(text) <= 40 {
 		words = code(text)
@@ -29,7 +29,7 @@ func within(words string, v any) value {
 	return value{words, v}
 }
 
-// right lists values that a field of the form may take; one of them will do in any place that needs one.
+// right lists valid values of the form; one of them is valid in any place that needs one.
 func (f form) right() []any {
 	switch f.word {
 	case wordObject, wordMap:
@@ -52,7 +52,7 @@ func (f form) right() []any {
 	return []any{"x", "y", "/x"}
 }
 
-// mistyped lists a value of each type that JSON has, but for those that the form takes.
+// mistyped lists a value of each JSON type, except those that the form accepts.
 func (f form) mistyped() []value {
 	var values []value
 	if f.word == wordAny {
@@ -76,8 +76,8 @@ func (f form) mistyped() []value {
 	return values
 }
 
-// odd lists values of the right type that a field may not take for another reason, and some that any field takes.
-// Item is a right one of a list of objects.
+// odd lists values of the right type that a field may reject for another reason, and some that any field accepts. Item is a valid item of
+// a list of objects.
 func (f form) odd(item any) []value {
 	switch f.word {
 	case wordString:
@@ -126,7 +126,7 @@ func (f form) lists(item any) []value {
 	return append(values, plainly([]any{right, right}))
 }
 
-// maps puts wrong values under a right key, and right values under wrong keys.
+// maps puts wrong values under a valid key, and valid values under wrong keys.
 func (f form) maps(item any) []value {
 	key, right := "x", item
 	if f.elem.object == nil {

@@ -14,7 +14,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// codes explains what may be wrong with an object.
+// codes explains the possible problems of an object.
 func codes() (string, error) {
 	var rows [][]string
 	for _, c := range schema.Codes() {
@@ -37,7 +37,7 @@ Every problem of an object has a code. It is printed by ` + "`stoic validate`" +
 ` + table([]string{"code", "what it means", "what to do", "how bad it is", "example"}, rows), nil
 }
 
-// crdCodes explains what may be wrong with a definition.
+// crdCodes explains the possible problems of a CRD.
 func crdCodes() (string, error) {
 	var rows [][]string
 	for _, t := range check.Topics() {
@@ -55,7 +55,7 @@ What ` + "`stoic crd check`" + ` finds in a CustomResourceDefinition. ` + "`stoi
 ` + table([]string{"code", "severity", "what it means", "what to do"}, rows), nil
 }
 
-// kindsPage lists what is served.
+// kindsPage lists the served kinds.
 func kindsPage() (string, error) {
 	var rows [][]string
 	var anyCase []string
@@ -93,7 +93,7 @@ a ` + list(anyCase) + ` in any case. Of the two versions of MPIJob the operator 
 		"port, if it has none of this name", "environment is added to", "restart policy, if a replica type names none", "label `framework` of metrics"}, rows), nil
 }
 
-// events lists the reasons in conditions and events, those of one place together.
+// events lists the reasons in conditions and events, grouped by place.
 func events() (string, error) {
 	var rows [][]string
 	for _, n := range training.Notices() {
@@ -129,7 +129,7 @@ begins with ` + "`Pod`" + `, ` + causes() + `.
 `, nil
 }
 
-// causes lists what creations are refused for.
+// causes lists why creations are rejected.
 func causes() string {
 	var all []string
 	for _, c := range schema.Causes() {

@@ -11,8 +11,8 @@ import (
 	"stoic/test/served"
 )
 
-// TestMarkersAgreeWithTags: what the API server asks for is what the operator asks for. What it asks of the text of a schedule is
-// said by the parser, in more words than a pattern has; so each constraint there has a schedule that violates it.
+// TestMarkersAgreeWithTags: the API server and the operator have the same rules. The rules for the text of a schedule are in the
+// parser, which is stricter than a pattern, so each of these constraints has a schedule that violates it.
 func TestMarkersAgreeWithTags(t *testing.T) {
 	found := convert.Disagreements[CronTab](served.CRD(t, "deploy/crd/crontabs.yaml"), "v1")
 	parsed := []string{

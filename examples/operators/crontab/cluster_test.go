@@ -24,19 +24,19 @@ type tester interface {
 	Fatalf(string, ...any)
 }
 
-// cluster holds one CronTab, its Jobs and all that they were before, as an API server does: every write is conditional.
+// cluster is a model of an API server with one CronTab, its Jobs and all former versions of them. Every write has preconditions.
 type cluster struct {
 	t        tester
 	watch    controller.Watch
 	versions []state // the last one is the present
 	now      time.Time
 	uids     int
-	// started are the UIDs of the Jobs that have ever had pods, by the times in their names, in Unix seconds; order is that of the times.
+	// started holds the UIDs of all Jobs that ever had pods, by the Unix times in their names; order has the times in order of start.
 	started map[int64][]types.UID
 	order   []time.Time
 }
 
-// state at one version. Nothing in it is changed.
+// state is the state at one version. It is never changed.
 type state struct {
 	tab  *unstructured.Unstructured
 	jobs map[string]*unstructured.Unstructured
@@ -50,7 +50,7 @@ func newCluster(t tester, now time.Time, spec map[string]any) *cluster {
 
 func (c *cluster) present() state { return c.versions[len(c.versions)-1] }
 
-// change the present into the next version.
+// change appends a changed copy of the current state as the next version.
 func (c *cluster) change(by func(next *state)) {
 	next := state{c.present().tab, maps.Clone(c.present().jobs)}
 	if next.jobs == nil {
@@ -62,7 +62,7 @@ func (c *cluster) change(by func(next *state)) {
 
 func (c *cluster) version() string { return strconv.Itoa(len(c.versions)) }
 
-// edit the CronTab.
+// edit changes the CronTab and increments its generation.
 func (c *cluster) edit(by func(tab map[string]any)) {
 	c.change(func(next *state) {
 		next.tab = next.tab.DeepCopy()
@@ -72,7 +72,7 @@ func (c *cluster) edit(by func(tab map[string]any)) {
 	})
 }
 
-// put a Job that has changed.
+// put changes a Job.
 func (c *cluster) put(name string, by func(job *unstructured.Unstructured)) {
 	c.change(func(next *state) {
 		j := next.jobs[name].DeepCopy()
@@ -84,14 +84,14 @@ func (c *cluster) put(name string, by func(job *unstructured.Unstructured)) {
 
 func (c *cluster) remove(name string) { c.change(func(next *state) { delete(next.jobs, name) }) }
 
-// end a Job with a result.
+// end ends a Job with a result.
 func (c *cluster) end(name, result string) {
 	c.put(name, func(j *unstructured.Unstructured) {
 		j.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": result, "status": "True", "lastTransitionTime": c.now.UTC().Format(time.RFC3339)}}}
 	})
 }
 
-// running are the names of Jobs that have pods and are not over.
+// running returns the names of Jobs that have pods and are not over.
 func (c *cluster) running() (names []string) {
 	for name, u := range c.present().jobs {
 		if j, _ := controller.SlimJob(u).(controller.Job); j.Result == "" && j.Parallelism > 0 {
@@ -102,22 +102,22 @@ func (c *cluster) running() (names []string) {
 	return names
 }
 
-// leader is a process that believes that it leads. It may see the past: the CronTab and the Jobs at some version each, but no older
-// than it has seen before, or has written itself.
+// leader is a process that believes that it leads. It may see an old version of the CronTab, and another one of the Jobs, but
+// never one older than it has seen before or has written itself.
 type leader struct {
 	*cluster
 	tab, jobs int           // versions that it has seen at least
 	skew      time.Duration // of its clock
 }
 
-// see versions somewhere between what it knows and the present.
+// see returns the given versions, but none older than the leader has seen already.
 func (l *leader) see(tab, jobs int) (*unstructured.Unstructured, []*unstructured.Unstructured) {
 	l.tab, l.jobs = max(l.tab, min(tab, len(l.versions)-1)), max(l.jobs, min(jobs, len(l.versions)-1))
 	return l.versions[l.tab].tab, slices.Collect(maps.Values(l.versions[l.jobs].jobs))
 }
 
-// reconcile on these versions, and carry the plan out in the order of its fields, at most so many writes of it. It answers whether
-// there was nothing to write, and the plan.
+// reconcile reconciles on these versions, and executes at most the given number of writes of the plan, in order. It reports
+// whether there was nothing to write, and returns the plan.
 func (l *leader) reconcile(tab, jobs, writes int) (settled bool, plan schema.Plan) {
 	object, children := l.see(tab, jobs)
 	seen := observe(l.watch, object, children, l.now.Add(l.skew))
@@ -167,7 +167,7 @@ func (l *leader) reconcile(tab, jobs, writes int) (settled bool, plan schema.Pla
 	return settled, plan
 }
 
-// record holds what is promised: when a run goes on record, which is its start, it is not older than its deadline.
+// record checks a promise: when a run is recorded, which starts it, its deadline has not passed.
 func (l *leader) record(tab *unstructured.Unstructured, status map[string]any) {
 	last := func(status any) (at time.Time) {
 		m, _ := status.(map[string]any)
@@ -206,7 +206,7 @@ func (l *leader) patch(p schema.Patch) {
 	}
 }
 
-// start holds what is promised: no time is run twice, none after a later one, and none before it comes.
+// start checks a promise: no time is run twice, and none after a later one.
 func (l *leader) start(j *unstructured.Unstructured) {
 	at := schedule.TimeOf("tab", j.GetName())
 	was, last := l.started[at.Unix()], time.Time{}

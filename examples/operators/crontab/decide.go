@@ -19,34 +19,34 @@ func labels(h *schema.Head) map[string]string {
 	return map[string]string{label: h.Meta.Name[:min(len(h.Meta.Name), nameLimit)]} // one with a longer name is rejected
 }
 
-// Watches is that of CronTabs.
+// Watches returns the Watch of CronTabs.
 func Watches() []controller.Watch {
 	owns := []*controller.Owned{{Resource: schema.Jobs(), Selector: label, Labels: labels, Relabel: true, Slim: controller.SlimJob, Reasons: controller.KubernetesReasons()}}
 	return []controller.Watch{controller.Typed(schema.Resource{Group: group, Version: "v1", Plural: "crontabs", Kind: "CronTab"}, decide, owns, convert.Default(fill), convert.Validate(validate)).InVersions(Versions())}
 }
 
-// run is the Job of one.
+// run is one run, with its time and its Job.
 type run struct {
 	schedule.Timed
 	controller.Job
 }
 
-// held: it has no pods yet.
+// held reports whether the run has no pods yet.
 func (r *run) held() bool { return r.Result == "" && r.Parallelism <= 0 && r.Completions > 0 }
 
-// turn is one decision in the making.
+// turn holds the state of one decision.
 type turn struct {
 	controller.Observed
 	plan                  controller.Plan
 	status                *CronTabStatus
 	ready                 metav1.Condition
-	waiting, active, over []run // in the order of their times: held and not on record, not over, over
+	waiting, active, over []run // in the order of their times: held and not recorded; not over; over
 }
 
-// decide what to write for one CronTab; c is nil if it is malformed. A run takes three writes, each the record of the next:
+// decide returns what to write for one CronTab; c is nil if it is malformed. A run takes three writes, one after the other:
 //
-//	a Job of parallelism 0            it has no pods: if it goes, and another takes its place, nothing has run
-//	its UID and time in the status    one of two leaders can write that, and no other Job of that time is ever started
+//	a Job of parallelism 0            it has no pods: if it is deleted and created again, nothing has run
+//	its UID and time in the status    only one of two leaders can write this; no other Job of that time is ever started
 //	its parallelism                   it runs
 func decide(c *CronTab, o controller.Observed) controller.Plan {
 	if o.Head.Meta.DeletionTimestamp != nil {
@@ -56,7 +56,7 @@ func decide(c *CronTab, o controller.Observed) controller.Plan {
 	next := &CronTabStatus{LastScheduleTime: was.LastScheduleTime, Selector: label + "=" + labels(o.Head)[label], ObservedGeneration: o.Head.Meta.Generation}
 	ready, stalled, events := schema.Validity(o, was.Conditions, "no run is started")
 	t := &turn{Observed: o, plan: controller.Plan{Rule: "Rejected", Events: events}, status: next, ready: ready}
-	if !was.LastSuccessfulTime.After(o.Now) { // else somebody else wrote it
+	if !was.LastSuccessfulTime.After(o.Now) { // otherwise another client wrote it
 		next.LastSuccessfulTime = was.LastSuccessfulTime
 	}
 	for _, timed := range schedule.Children(o.Head.Meta.Name, o.Of(schema.Jobs())) {
@@ -77,7 +77,7 @@ func decide(c *CronTab, o controller.Observed) controller.Plan {
 	if c != nil {
 		t.run(&c.Spec)
 		left := map[string]int32{"Complete": *c.Spec.SuccessfulJobsHistoryLimit, "Failed": *c.Spec.FailedJobsHistoryLimit}
-		for _, r := range slices.Backward(t.over) { // what the status has of the oldest is written before they go
+		for _, r := range slices.Backward(t.over) { // the status with their results is written before the deletion
 			if left[r.Result]--; left[r.Result] < 0 {
 				t.plan.DeleteChild(schema.Jobs(), &r.Child)
 			}
@@ -87,7 +87,7 @@ func decide(c *CronTab, o controller.Observed) controller.Plan {
 		if next.Replicas = int32(min(int64(next.Replicas)+r.Completions, 1<<31-1)); i >= len(t.active)-100 { // the latest
 			next.Active = append(next.Active, Run{r.Name, r.UID})
 		}
-		if r.held() && !r.Deleting && t.plan.Rule != "Replace" { // it is on record, or will be by then
+		if r.held() && !r.Deleting && t.plan.Rule != "Replace" { // it is recorded, at the latest by this plan's status
 			t.plan.Patch = append(t.plan.Patch, r.Patch(schema.Jobs(), map[string]any{"spec": map[string]any{"parallelism": r.Completions}}))
 		}
 	}
@@ -96,7 +96,7 @@ func decide(c *CronTab, o controller.Observed) controller.Plan {
 	return t.plan
 }
 
-// run plans the next run, if it is time for one.
+// run plans the next run, if one is due.
 func (t *turn) run(spec *CronTabSpec) {
 	s, _ := spec.schedule() // it is well-formed
 	last := cmp.Or(t.status.LastScheduleTime.Time, t.Head.Meta.CreationTimestamp.Time)
@@ -140,7 +140,7 @@ func (t *turn) run(spec *CronTabSpec) {
 	t.status.NextScheduleTime.Time, t.plan.Requeue = runs.Next, max(runs.Next.Sub(t.Now), 0)
 }
 
-// jobOf a run, held.
+// jobOf returns the Job of a run, with parallelism 0.
 func jobOf(spec *CronTabSpec, owner *schema.Head, at time.Time) schema.Object {
 	pod := map[string]any{"restartPolicy": "Never", "containers": []any{map[string]any{"name": "run", "image": spec.Image, "command": spec.Command}}}
 	return schema.NewChild(owner, schema.Jobs(), owner.Meta.Namespace, schedule.Name(owner.Meta.Name, at), labels(owner), "", map[string]any{"spec": map[string]any{

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the plans of testdata anew")
 
-// observe puts a CronTab and the Jobs together as the engine does: those that name it as their owner.
+// observe returns a CronTab with the Jobs that it owns, like the engine.
 func observe(w controller.Watch, u *unstructured.Unstructured, jobs []*unstructured.Unstructured, now time.Time) schema.Observed {
 	result := w.Convert(u)
 	children := schema.Children{Resource: schema.Jobs()}
@@ -34,7 +34,7 @@ func observe(w controller.Watch, u *unstructured.Unstructured, jobs []*unstructu
 	return schema.Observed{Head: result.Head, Object: result.Object, Rejection: result.Rejection, Children: []schema.Children{children}, Now: now, KeepsGeneration: true}
 }
 
-// read YAML as it comes from an API server.
+// read parses YAML into an object as an API server sends it.
 func read(t *testing.T, name string, text []byte) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
@@ -44,8 +44,8 @@ func read(t *testing.T, name string, text []byte) *unstructured.Unstructured {
 	return u
 }
 
-// TestDecide reads a time, a CronTab, its Jobs and a refusal, if there is one, from each archive, and compares the plan. On the status
-// that it writes no other status is decided, whether at once or, where no run is due meanwhile, a while later.
+// TestDecide reads a time, a CronTab, its Jobs and an optional refusal from each archive, and compares the plan. With the status
+// that the plan writes, another decision writes no status, neither immediately nor, if no run is due until then, later.
 func TestDecide(t *testing.T) {
 	w := Watches()[0]
 	decision.Archives(t, 20, func(t *testing.T, file string, archive *txtar.Archive) {
@@ -88,7 +88,7 @@ func TestDecide(t *testing.T) {
 	})
 }
 
-// TestOddJobs: whatever a Job looks like, a plan follows.
+// TestOddJobs: decide returns a plan for any content of a Job.
 func TestOddJobs(t *testing.T) {
 	w := Watches()[0]
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

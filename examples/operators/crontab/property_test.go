@@ -13,8 +13,8 @@ import (
 	"stoic/controller/schedule"
 )
 
-// TestMonths runs schedules for months, from one time that a plan names to the next: each time that is due is run once, in several
-// zones, over both changes of the clocks and a leap day. Every other run begins with a crash.
+// TestMonths runs schedules for months, from one requeue of a plan to the next: each time that is due is run once, in several
+// zones, across both changes of daylight saving time and a leap day. Every other run starts with a crash.
 func TestMonths(t *testing.T) {
 	for _, test := range []struct {
 		cron, zone, began string
@@ -80,10 +80,10 @@ func scheduleOf(t tester, cron, zone string) *schedule.Schedule {
 	return s
 }
 
-// TestWhateverHappens draws a history: two leaders with clocks of their own that see the past and are killed between any two writes;
-// clocks that are set back and forth, by a year too; Jobs that end or are deleted; edits of the spec, malformed ones too, and of the
-// status. No time is ever run twice, none after a later one, none that is older than its deadline. In the end, when one leader is left
-// and sees the present, what was missed and is not too late is run, and so is all that is due from then on.
+// TestWhateverHappens draws a history: two leaders with different clocks that see old versions and crash between any two writes;
+// clocks that are set back and forth, even by a year; Jobs that end or are deleted; edits of the spec, including malformed ones, and
+// of the status. No time is ever run twice, none after a later one, and none past its deadline. At the end one leader is left and
+// sees the current versions: the latest missed run within its deadline is started, and so are all that are due from then on.
 func TestWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(what string, of ...any) any { return rapid.SampledFrom(of).Draw(t, what) }
@@ -157,7 +157,7 @@ func TestWhateverHappens(t *testing.T) {
 			if plan.Requeue <= 0 {
 				t.Fatalf("nothing is to come after %v: %+v", c.now, plan)
 			}
-			c.now = c.now.Add(min(plan.Requeue, 10*time.Minute)) // the engine comes back by then
+			c.now = c.now.Add(min(plan.Requeue, 10*time.Minute)) // the engine reconciles again by then
 		}
 		l.settle()
 		var want []time.Time
@@ -167,7 +167,7 @@ func TestWhateverHappens(t *testing.T) {
 		if got := c.order[ran:]; !slices.EqualFunc(got, want, time.Time.Equal) {
 			t.Fatalf("due after %v: %v, were run: %v", last, want, got)
 		}
-		for _, name := range namesOf(c) { // of each Job that is there, unless it waits for its time, the pods were made once: what is no run is gone
+		for _, name := range namesOf(c) { // each Job whose time has come was started once: Jobs that are no run are deleted
 			at := schedule.TimeOf("tab", name)
 			if uids := c.started[at.Unix()]; !at.After(c.now) && (len(uids) != 1 || c.present().jobs[name].GetUID() != uids[0]) {
 				t.Fatalf("%s is left, and was not run: %v", name, uids)
@@ -176,12 +176,12 @@ func TestWhateverHappens(t *testing.T) {
 	})
 }
 
-// deadlines that CronTabs may have, in seconds; nil is none.
+// deadlines returns deadlines of CronTabs, in seconds; nil is none.
 func deadlines() []any {
 	return []any{nil, nil, int64(1), int64(30), int64(90), int64(600), int64(1800), int64(7200), int64(40_000_000), int64(1 << 62)}
 }
 
-// oldest is the time up to which runs are too late, by the deadline of the present spec.
+// oldest returns the time up to which runs are too late, by the deadline of the current spec.
 func oldest(c *cluster) time.Time {
 	deadline, ok, _ := unstructured.NestedInt64(c.present().tab.Object, "spec", "startingDeadlineSeconds")
 	if !ok {
@@ -190,7 +190,7 @@ func oldest(c *cluster) time.Time {
 	return c.now.Add(-time.Duration(min(deadline, 9_000_000_000)) * time.Second)
 }
 
-// recordOf the latest run that was started; zero if there is none.
+// recordOf returns the recorded time of the latest started run; zero if there is none.
 func recordOf(t tester, c *cluster) (at time.Time) {
 	if text, _, _ := unstructured.NestedString(c.present().tab.Object, "status", "lastScheduleTime"); text != "" {
 		var err error
@@ -214,7 +214,7 @@ func namesOf(c *cluster) (names []string) {
 	return names
 }
 
-// TestStatusWiped: while the Jobs are there, a status that somebody wipes at any time makes no time run twice.
+// TestStatusWiped: while the Jobs exist, no time is run twice although another client wipes the status at any time.
 func TestStatusWiped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newCluster(t, time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC), map[string]any{"cronSpec": "* * * * *", "image": "i", "successfulJobsHistoryLimit": int64(1000)})
@@ -242,7 +242,7 @@ func TestStatusWiped(t *testing.T) {
 	})
 }
 
-// TestForbid: a run that is due is not recorded while another one runs, and is when that is over; Replace deletes the other one first.
+// TestForbid: with Forbid, a run that is due is only recorded when the other one is over; with Replace, the other one is deleted first.
 func TestForbid(t *testing.T) {
 	for policy, both := range map[string]bool{"Allow": true, "Forbid": false, "Replace": false} {
 		c := newCluster(t, time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC), map[string]any{"cronSpec": "* * * * *", "image": "i", "concurrencyPolicy": policy})
@@ -285,9 +285,9 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestTwoLeaders tries every order of four steps around one time that is due: what a leader does on the present, with or without a
-// crash, what another one does that sees both the CronTab and the Jobs, or one of them, as they were, and what a user deletes.
-// Then one leader is left. That time is run once, unless the user has deleted its Job.
+// TestTwoLeaders tries every order of four steps around one due time: a leader reconciles on the current versions, with or without
+// a crash; another one reconciles on an old version of the CronTab, of the Jobs, or of both; a user deletes the Jobs. Then one
+// leader is left. That time is run once, unless the user has deleted its Job.
 func TestTwoLeaders(t *testing.T) {
 	now := func(c *cluster, back int) int { return max(len(c.versions)-1-back, 0) }
 	steps := []func(c *cluster){

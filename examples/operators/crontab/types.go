@@ -102,7 +102,7 @@ type CronTabStatus struct {
 	// The generation of the spec that this status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Ready: runs are started as the spec says. Stalled: none ever will be, unless somebody changes the spec.
+	// Ready: runs are started as the spec says. Stalled: none ever will be, until the spec is changed.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -115,7 +115,8 @@ type Run struct {
 	UID  types.UID `json:"uid"`
 }
 
-// Versions of a CronTab: v1beta1 has a schedule, called cron, and an image. What else v1 has comes back with the next conversion.
+// Versions returns the versions of a CronTab. v1beta1 only has a schedule, called cron, and an image. A conversion back to v1
+// restores all other fields.
 func Versions() versions.Kind {
 	newer := []string{"spec.replicas", "spec.command", "spec.timeZone", "spec.suspend", "spec.concurrencyPolicy", "spec.startingDeadlineSeconds",
 		"spec.successfulJobsHistoryLimit", "spec.failedJobsHistoryLimit"}
@@ -123,17 +124,17 @@ func Versions() versions.Kind {
 		{Name: "v1beta1", HubOnly: newer, Moves: []versions.Move{{Here: "spec.cron", Hub: "spec.cronSpec"}}}}}
 }
 
-// nameLimit of a CronTab, in characters: that of its Job is up to eleven longer, and a label takes 63.
+// nameLimit is the maximum length of a CronTab's name: that of its Job is up to 11 characters longer, and a label has at most 63.
 const nameLimit = 52
 
-// fill in the defaults, as the CRD does: of CronTabs that were stored before it.
+// fill fills in the defaults of the CRD, for CronTabs that were stored before the CRD had them.
 func fill(c *CronTab) {
 	s, one, three := &c.Spec, int32(1), int32(3)
 	s.Replicas, s.SuccessfulJobsHistoryLimit, s.FailedJobsHistoryLimit = cmp.Or(s.Replicas, &one), cmp.Or(s.SuccessfulJobsHistoryLimit, &three), cmp.Or(s.FailedJobsHistoryLimit, &one)
 	s.ConcurrencyPolicy = cmp.Or(s.ConcurrencyPolicy, "Allow")
 }
 
-// validate says what no tag can.
+// validate checks what no tag can express.
 func validate(c *CronTab) []schema.Problem {
 	_, problems := c.Spec.schedule()
 	if n := len(c.Name); n > nameLimit {
@@ -143,7 +144,7 @@ func validate(c *CronTab) []schema.Problem {
 	return problems
 }
 
-// schedule is that of the spec, or all that is wrong with it.
+// schedule returns the parsed schedule of the spec, and its problems.
 func (s *CronTabSpec) schedule() (*schedule.Schedule, []schema.Problem) {
 	zone, wrong := schedule.Zone("spec.timeZone", s.TimeZone)
 	found, problems := schedule.Parse("spec.cronSpec", s.CronSpec, zone)

@@ -7,7 +7,7 @@ import (
 	"stoic/test/served"
 )
 
-// TestMarkersAgreeWithTags: what the API server asks for is what the operator asks for.
+// TestMarkersAgreeWithTags: the API server and the operator have the same rules.
 func TestMarkersAgreeWithTags(t *testing.T) {
 	for _, d := range convert.Disagreements[Foo](served.CRD(t, "deploy/crd/foos.yaml"), "v1alpha1") {
 		t.Error(d)

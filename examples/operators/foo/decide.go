@@ -24,7 +24,7 @@ func labels(*schema.Head) map[string]string { return map[string]string{label: "f
 
 type state struct{ replicas, available int32 } // of a Deployment, as the cache keeps it
 
-// Watches is that of Foos.
+// Watches returns the Watch of Foos.
 func Watches() []controller.Watch {
 	owns := []*controller.Owned{{Resource: schema.Deployments(), Selector: label + "=foo", Labels: labels, Relabel: true, Slim: slim,
 		Reasons: controller.Reasons{Created: "DeploymentCreated", CreateFailed: "DeploymentFailed", UpdateFailed: "DeploymentFailed", Deleted: "DeploymentDeleted", DeleteFailed: "DeploymentFailed"}}}
@@ -37,21 +37,21 @@ func slim(deployment *unstructured.Unstructured) any {
 	number := func(fields ...string) int32 {
 		found, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, fields...)
 		n, _ := convert.IntegerOf(found)
-		return int32(n) // the API server lets no larger one in
+		return int32(n) // the API server accepts no larger one
 	}
 	return state{number("spec", "replicas"), number("status", "availableReplicas")}
 }
 
-// decide what to write for one Foo. If its spec is malformed foo is nil, and its Deployment stays as it is.
+// decide returns what to write for one Foo. If its spec is malformed, foo is nil and its Deployment stays as it is.
 func decide(foo *Foo, o controller.Observed) controller.Plan {
 	if o.Head.Meta.DeletionTimestamp != nil {
-		return controller.Plan{Rule: "Deleted"} // the owner reference is enough: garbage collection takes the Deployment
+		return controller.Plan{Rule: "Deleted"} // garbage collection deletes the Deployment by its owner reference
 	}
 	status, _ := o.Head.Status.(*FooStatus)
 	plan, ready, stalled := controller.Plan{}, metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse}, metav1.Condition{Type: "Stalled", Status: metav1.ConditionFalse, Reason: "ValidSpec"}
 	serving := slices.DeleteFunc(slices.Clone(o.Of(schema.Deployments())), func(c schema.Child) bool { return c.Deleting })
 	if foo != nil {
-		if at := apply(foo, o, &plan, &ready); at != nil { // it is there to stay, so that all others can go
+		if at := apply(foo, o, &plan, &ready); at != nil { // it exists and is not being deleted, so all others can be deleted
 			for _, c := range serving {
 				if c.UID != at.UID {
 					plan.Delete = append(plan.Delete, c.DeletionAsSeen(schema.Deployments()))
@@ -65,14 +65,14 @@ func decide(foo *Foo, o controller.Observed) controller.Plan {
 		stalled.Status, stalled.Reason, stalled.Message = metav1.ConditionTrue, ready.Reason, ready.Message
 	}
 	next := &FooStatus{ObservedGeneration: o.Head.Meta.Generation, Conditions: schema.Conditions(status.Conditions, o.Head.Meta.Generation, o.Now, ready, stalled)}
-	for _, c := range serving { // more than one only while the Deployment gets another name
+	for _, c := range serving { // more than one only while the Deployment is renamed
 		next.AvailableReplicas += c.Object.(state).available
 	}
 	plan.Status, plan.Summary = next, ready.Reason
 	return plan
 }
 
-// apply plans what brings about the Deployment of a spec, and returns it if it is there to stay.
+// apply plans the writes for the Deployment of a spec, and returns the Deployment if it exists and is not being deleted.
 func apply(foo *Foo, o controller.Observed, plan *controller.Plan, ready *metav1.Condition) *schema.Child {
 	name, want, is := foo.Spec.DeploymentName, *foo.Spec.Replicas, state{}
 	at, called := o.Child(schema.Deployments(), foo.Namespace, name), "Deployment "+foo.Namespace+"/"+name
@@ -101,7 +101,7 @@ func apply(foo *Foo, o controller.Observed, plan *controller.Plan, ready *metav1
 	return at
 }
 
-// body of the Deployment. Two Deployments of one Foo, while one takes the place of the other, select different pods.
+// body returns the Deployment. Two Deployments of one Foo, while one replaces the other, select different pods.
 func body(foo *Foo, head *schema.Head) []byte {
 	pods := map[string]string{label: "foo", named: foo.Spec.DeploymentName}
 	return schema.JSON(map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": schema.ChildMeta(head, foo.Namespace, foo.Spec.DeploymentName, labels(head), ""),

@@ -9,5 +9,5 @@ import (
 
 var update = flag.Bool("update", false, "write the plans of testdata anew")
 
-// TestDecide compares the plans for Foos of testdata.
+// TestDecide compares the plans for the Foos in testdata.
 func TestDecide(t *testing.T) { decision.Golden(t, Watches(), 12, *update) }

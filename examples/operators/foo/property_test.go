@@ -22,7 +22,7 @@ func create(c *decision.Cluster, spec any) bool {
 	return c.Create(object(group+"/v1alpha1", "Foo", "web", spec))
 }
 
-// specs are well-formed, or not.
+// specs generates valid and malformed specs.
 func specs() *rapid.Generator[any] {
 	return rapid.Custom(func(t *rapid.T) any {
 		if rapid.IntRange(0, 4).Draw(t, "malformed") == 0 {
@@ -37,7 +37,7 @@ func specs() *rapid.Generator[any] {
 	})
 }
 
-// ours are the names of the Deployments that the Foo controls.
+// ours returns the names of the Deployments that the Foo controls.
 func ours(c *decision.Cluster) (names []string) {
 	for _, at := range c.Keys("Deployment") {
 		if metav1.GetControllerOf(c.Now()[at]) != nil {
@@ -47,12 +47,12 @@ func ours(c *decision.Cluster) (names []string) {
 	return names
 }
 
-// TestWhateverHappens draws a history of edits of Foos and of Deployments, of deletions, views that lag, and crashes between any
-// two writes, and looks at the end: there is the wanted Deployment of the wanted size, and no other one of ours.
+// TestWhateverHappens draws a history of edits of Foos and of Deployments, of deletions, lagging caches, and crashes between any
+// two writes. At the end the desired Deployment exists with the desired size, and no other one of the Foo.
 func TestWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &decision.Cluster{T: t, Watches: Watches()}
-		// A Deployment goes only when another one of the Foo was seen.
+		// A Deployment is only deleted if another one of the Foo was observed.
 		c.Deleted = func(seen decision.Objects, by, gone *unstructured.Unstructured) {
 			for _, u := range seen {
 				if owner := metav1.GetControllerOf(u); owner != nil && owner.UID == by.GetUID() && u.GetUID() != gone.GetUID() && u.GetDeletionTimestamp() == nil {

@@ -10,7 +10,7 @@ import (
 	"stoic/convert"
 )
 
-// TestMarkersAgreeWithTags: what the API server asks for is what the operator asks for.
+// TestMarkersAgreeWithTags: the API server and the operator have the same rules.
 func TestMarkersAgreeWithTags(t *testing.T) {
 	read := func(name string) *apiextensionsv1.CustomResourceDefinition {
 		text, err := os.ReadFile("deploy/crd/" + name + ".yaml")

@@ -25,7 +25,7 @@ type data struct { // of the ConfigMap
 	Type   string `json:"type"`
 }
 
-// Watches are those of FooBars and of ClusterFooBars.
+// Watches returns the Watches of FooBars and of ClusterFooBars.
 func Watches() []controller.Watch {
 	owns := []*controller.Owned{{Resource: schema.ConfigMaps(), Selector: label + "=foobar", Labels: labels, Relabel: true, OwnerAnnotation: owner, Slim: slim,
 		Reasons: controller.Reasons{Created: "ConfigMapCreated", CreateFailed: "ConfigMapFailed", UpdateFailed: "ConfigMapFailed", Deleted: "ConfigMapDeleted", DeleteFailed: "ConfigMapFailed"}}}
@@ -45,28 +45,24 @@ func slim(configMap *unstructured.Unstructured) any {
 	return data{found["foobar"], found["type"]}
 }
 
-// decide what to write for one object. If its spec is malformed the ConfigMap on record stays, and all others go.
+// decide returns what to write for one object. If its spec is malformed, the recorded ConfigMap stays; all others are deleted.
 func decide(o controller.Observed) controller.Plan {
 	if o.Head.Meta.DeletionTimestamp != nil {
 		return cleanUp(o)
 	}
 	status, _ := o.Head.Status.(*FooBarStatus)
-	plan, ready, stalled := controller.Plan{}, metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse}, metav1.Condition{Type: "Stalled", Status: metav1.ConditionFalse}
-	keep, only, guarded := recorded(status, o), true, false // only: no other ConfigMap stays
+	ready, stalled, events := schema.Validity(o, status.Conditions, "the ConfigMap stays as it is")
+	plan, keep, only, guarded := controller.Plan{Rule: "Rejected", Events: events}, recorded(status, o), true, false // only: no other ConfigMap stays
 	if spec := specOf(o.Object); spec != nil {
 		at := apply(spec, o, &plan, &ready)
 		if only = at != nil; only {
 			keep = at
 		}
-		stalled.Reason, guarded = "ValidSpec", !o.Head.Reaches(spec.TargetNamespace)
-	} else {
-		plan.Rule, plan.Events = "Rejected", schema.RejectionEvents(o, schema.RejectedSince(o, status.Conditions, stalled.Type))
-		ready.Reason, ready.Message = "InvalidSpec", schema.Summarize(o.Rejection.Problems, o.Rejection.More, "the ConfigMap stays as it is", "Edit the "+o.Head.Resource.Kind+" to retry.")
-		stalled.Status, stalled.Reason, stalled.Message = metav1.ConditionTrue, ready.Reason, ready.Message
+		guarded = !o.Head.Reaches(spec.TargetNamespace)
 	}
 	for _, c := range o.Of(schema.ConfigMaps()) {
 		guarded = guarded || !o.Head.Reaches(c.Namespace)
-		if only && !c.Deleting && c.UID != keep.UID { // one that is not being deleted is kept, if there is one: keep is none only if all are
+		if only && !c.Deleting && c.UID != keep.UID { // keep is only nil if all are being deleted
 			plan.Delete = append(plan.Delete, c.DeletionAsSeen(schema.ConfigMaps()))
 		}
 	}
@@ -81,15 +77,15 @@ func decide(o controller.Observed) controller.Plan {
 	return plan
 }
 
-// apply plans what brings about the ConfigMap of a spec, and returns it if it is there to stay.
+// apply plans the writes for the ConfigMap of a spec, and returns the ConfigMap if it exists and is not being deleted.
 func apply(spec *FooBarSpec, o controller.Observed, plan *controller.Plan, ready *metav1.Condition) *schema.Child {
 	want, named := data{o.Head.Meta.Name, spec.Type}, "ConfigMap "+spec.TargetNamespace+"/"+spec.Target
 	at := o.Child(schema.ConfigMaps(), spec.TargetNamespace, spec.Target)
+	ready.Status = metav1.ConditionFalse
 	switch {
 	case at == nil:
-		plan.Rule, plan.Create = "Create", []schema.Object{{Resource: schema.ConfigMaps(), Namespace: spec.TargetNamespace, Name: spec.Target, Body: schema.JSON(map[string]any{
-			"apiVersion": "v1", "kind": "ConfigMap", "metadata": schema.ChildMeta(o.Head, spec.TargetNamespace, spec.Target, labels(o.Head), owner), "data": want})}}
-		ready.Reason, ready.Message = "Creating", named+" does not exist yet, or belongs to somebody else; in that case there is an event"
+		plan.Rule, plan.Create = "Create", []schema.Object{schema.NewChild(o.Head, schema.ConfigMaps(), spec.TargetNamespace, spec.Target, labels(o.Head), owner, map[string]any{"data": want})}
+		ready.Reason, ready.Message = "Creating", named+" does not exist yet, or has another owner; in that case there is an event"
 	case at.Deleting:
 		plan.Rule, ready.Reason, ready.Message = "AwaitDeletion", "Deleting", named+" is being deleted; it is created again when it is gone"
 		return nil
@@ -102,7 +98,7 @@ func apply(spec *FooBarSpec, o controller.Observed, plan *controller.Plan, ready
 	return at
 }
 
-// specOf an object of either type; nil if it is malformed.
+// specOf returns the spec of an object of either type; nil if it is malformed.
 func specOf(object any) *FooBarSpec {
 	switch object := object.(type) {
 	case *FooBar:
@@ -113,17 +109,17 @@ func specOf(object any) *FooBarSpec {
 	return nil
 }
 
-// cleanUp deletes what garbage collection does not, and then takes the finalizer off.
+// cleanUp deletes what garbage collection does not, and then removes the finalizer.
 func cleanUp(o controller.Observed) controller.Plan {
 	plan, spec := controller.Plan{Rule: "CleanUp", RemoveFinalizers: []string{finalizer}}, specOf(o.Object)
-	for _, r := range o.Refused { // it was told of already that the name is taken, but not what becomes of that ConfigMap
+	for _, r := range o.Refused { // an event reported the conflict, but not what happens to that ConfigMap
 		if spec != nil && r.Cause == schema.CauseNameTaken && r.Namespace == spec.TargetNamespace && r.Name == spec.Target {
-			plan.Events = []schema.Event{{Type: "Normal", Reason: "ConfigMapLeft", Message: "ConfigMap " + r.Namespace + "/" + r.Name + " is somebody else's and stays"}}
+			plan.Events = []schema.Event{{Type: "Normal", Reason: "ConfigMapLeft", Message: "ConfigMap " + r.Namespace + "/" + r.Name + " has another owner and stays"}}
 		}
 	}
 	for _, c := range o.Of(schema.ConfigMaps()) {
 		if !o.Head.Reaches(c.Namespace) {
-			plan.RemoveFinalizers = nil // not before its end was seen
+			plan.RemoveFinalizers = nil // not before its deletion was observed
 			if !c.Deleting {
 				plan.Delete = append(plan.Delete, c.DeletionAsSeen(schema.ConfigMaps()))
 			}
@@ -132,8 +128,8 @@ func cleanUp(o controller.Observed) controller.Plan {
 	return plan
 }
 
-// recorded is the ConfigMap that the status names. If somebody has changed the status it is the oldest one, as a new one
-// is created before the former one is deleted.
+// recorded returns the ConfigMap that the status names. If there is no such ConfigMap, because another client has changed the
+// status, it returns the oldest one, as a new one is created before the former one is deleted.
 func recorded(status *FooBarStatus, o controller.Observed) (oldest *schema.Child) {
 	if c := o.Child(schema.ConfigMaps(), status.TargetNamespace, status.Target); c != nil && !c.Deleting {
 		return c

@@ -18,10 +18,10 @@ import (
 
 var update = flag.Bool("update", false, "write the plans of testdata anew")
 
-// clock is the time of every decision in these tests.
+// clock returns the time of every decision in these tests.
 func clock() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-// watchOf the resource that an object is of.
+// watchOf returns the Watch of an object's resource.
 func watchOf(t interface{ Fatalf(string, ...any) }, u *unstructured.Unstructured) controller.Watch {
 	for _, w := range Watches() {
 		if w.Resource.Kind == u.GetKind() {
@@ -32,7 +32,7 @@ func watchOf(t interface{ Fatalf(string, ...any) }, u *unstructured.Unstructured
 	return controller.Watch{}
 }
 
-// observe puts an object and the ConfigMaps together as the engine does: those that name it as their owner.
+// observe returns an object with the ConfigMaps that it owns, like the engine.
 func observe(w controller.Watch, u *unstructured.Unstructured, configMaps []*unstructured.Unstructured) schema.Observed {
 	result := w.Convert(u)
 	children := schema.Children{Resource: schema.ConfigMaps()}
@@ -49,8 +49,8 @@ func observe(w controller.Watch, u *unstructured.Unstructured, configMaps []*uns
 	return schema.Observed{Head: result.Head, Object: result.Object, Rejection: result.Rejection, Children: []schema.Children{children}, Now: clock(), KeepsGeneration: true}
 }
 
-// TestDecide reads an object and its ConfigMaps from each archive and compares the plan. One that comes true is planned for
-// once: the same decision on the status that it writes writes no status.
+// TestDecide reads an object and its ConfigMaps from each archive and compares the plan. With the status that the plan writes,
+// the same decision writes no status.
 func TestDecide(t *testing.T) {
 	decision.Archives(t, 12, func(t *testing.T, file string, archive *txtar.Archive) {
 		var object *unstructured.Unstructured
@@ -88,7 +88,7 @@ func TestDecide(t *testing.T) {
 	})
 }
 
-// object in JSON form, of a kind.
+// object returns an object of a kind in JSON form.
 func object(kind, namespace, name string, uid types.UID, spec any) *unstructured.Unstructured {
 	meta := map[string]any{"name": name, "uid": string(uid), "generation": int64(1), "resourceVersion": "1"}
 	if namespace != "" {

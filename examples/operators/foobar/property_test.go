@@ -21,14 +21,14 @@ import (
 type cluster struct {
 	t      *rapid.T
 	watch  controller.Watch
-	foobar *unstructured.Unstructured // nil: it is gone
+	foobar *unstructured.Unstructured // nil: deleted
 	maps   map[string]*unstructured.Unstructured
 	writes int // made so far by plans
 	crash  int // no further write of the plan is made once writes reaches it
 	uids   int
 }
 
-// ours are the ConfigMaps of the operator: namespace/name.
+// ours returns the ConfigMaps of the operator: namespace/name.
 func (w *cluster) ours() []string {
 	var found []string
 	for key, c := range w.maps {
@@ -40,7 +40,7 @@ func (w *cluster) ours() []string {
 	return found
 }
 
-// write counts one, and says whether the process is still alive to make it.
+// write counts a write, and reports whether it is executed, as the process has not crashed yet.
 func (w *cluster) write() bool {
 	if w.writes >= w.crash {
 		return false
@@ -49,7 +49,7 @@ func (w *cluster) write() bool {
 	return true
 }
 
-// reconcile decides, and carries the plan out in the order of its fields, up to the crash. It answers whether there was
+// reconcile decides, and executes the plan in the order of its fields, up to the crash. It reports whether there was
 // nothing to write.
 func (w *cluster) reconcile() (settled bool) {
 	if w.foobar == nil {
@@ -117,8 +117,8 @@ func (w *cluster) reconcile() (settled bool) {
 	return plan.Status == nil && len(plan.Delete)+len(plan.Patch)+len(plan.Create) == 0
 }
 
-// remove checks what is promised of a deletion: unless the FooBar itself is being deleted, what the status says to be applied
-// exists and stays.
+// remove checks the promise of a deletion: unless the FooBar itself is being deleted, the ConfigMap in its status exists and
+// stays.
 func (w *cluster) remove(seen schema.Observed, d schema.Deletion) {
 	key := d.Namespace + "/" + d.Name
 	c := w.maps[key]
@@ -135,7 +135,7 @@ func (w *cluster) remove(seen schema.Observed, d schema.Deletion) {
 	w.end(key)
 }
 
-// end of a ConfigMap that somebody deletes: at once, or a finalizer of somebody else's holds it for a while.
+// end deletes a ConfigMap as another client: immediately, or only after a foreign finalizer is removed.
 func (w *cluster) end(key string) {
 	if !rapid.Bool().Draw(w.t, "held") {
 		delete(w.maps, key)
@@ -163,7 +163,7 @@ func (w *cluster) create(seen schema.Observed, o schema.Object) {
 	w.maps[key] = u
 }
 
-// owns: the FooBar that there is has made it, and not one before it.
+// owns reports whether the current FooBar owns the ConfigMap, and not a former one of the same name.
 func (w *cluster) owns(c *unstructured.Unstructured) bool {
 	for _, o := range c.GetOwnerReferences() {
 		if o.UID == w.foobar.GetUID() {
@@ -173,7 +173,7 @@ func (w *cluster) owns(c *unstructured.Unstructured) bool {
 	return strings.HasSuffix(c.GetAnnotations()[owner], " "+string(w.foobar.GetUID()))
 }
 
-// release what is being deleted: nobody holds it any more.
+// release removes objects that are being deleted, as if their finalizers were removed.
 func (w *cluster) release() {
 	for key, c := range w.maps {
 		if c.GetDeletionTimestamp() != nil {
@@ -182,7 +182,7 @@ func (w *cluster) release() {
 	}
 }
 
-// collect is garbage collection: of what has owners, and not the FooBar that there is.
+// collect is garbage collection: it deletes what has owners other than the current FooBar.
 func (w *cluster) collect() {
 	for key, c := range w.maps {
 		if len(c.GetOwnerReferences()) > 0 && !w.owns(c) {
@@ -191,9 +191,9 @@ func (w *cluster) collect() {
 	}
 }
 
-// TestWhateverHappens draws two lives of a FooBar, the second under the name of the first: each is a history of edits of spec and
-// status, of ConfigMaps, and of crashes between any two writes. At its end the wanted ConfigMap exists and no other one of ours; after
-// the deletion nothing is left but what garbage collection takes, which may come as late as it likes.
+// TestWhateverHappens draws the histories of two FooBars, one after the other, with the same name. Each has edits of spec, status and
+// ConfigMaps, and crashes between any two writes. At its end the desired ConfigMap of the FooBar exists, and no other one. After the
+// deletion only ConfigMaps with an owner reference are left, which garbage collection deletes at any later time.
 func TestWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind, namespace := "FooBar", "team"
@@ -224,7 +224,7 @@ func TestWhateverHappens(t *testing.T) {
 	})
 }
 
-// live draws a history of the FooBar that there is. ConfigMaps of the one before it may still wait for garbage collection.
+// live draws a history of the current FooBar. ConfigMaps of the former one may still wait for garbage collection.
 func (w *cluster) live() {
 	t := w.t
 	spec := rapid.Custom(func(t *rapid.T) any {
@@ -246,7 +246,7 @@ func (w *cluster) live() {
 		case 1:
 			w.foobar.Object["status"] = rapid.SampledFrom([]any{nil, int64(7), map[string]any{}, map[string]any{"target": "b", "targetNamespace": "other"}}).Draw(t, "status")
 		case 2:
-			w.foobar.SetFinalizers(nil) // by somebody who must not
+			w.foobar.SetFinalizers(nil) // by a client that must not do so
 		case 3:
 			if ours := w.ours(); len(ours) > 0 {
 				w.end(rapid.SampledFrom(ours).Draw(t, "deleted"))
@@ -261,7 +261,7 @@ func (w *cluster) live() {
 	}
 }
 
-// checkEnd of a history, of which all is known and done.
+// checkEnd checks the result of a history, after settle.
 func (w *cluster) checkEnd() {
 	t := w.t
 	if seen := observe(w.watch, w.foobar, nil); seen.Rejection == nil {
@@ -285,7 +285,7 @@ func (w *cluster) checkEnd() {
 	}
 }
 
-// settle reconciles until there is nothing to write, or only what conflicts.
+// settle reconciles until there is nothing to write, or only writes that conflict.
 func (w *cluster) settle() {
 	w.collect()
 	for range 10 {
@@ -298,7 +298,7 @@ func (w *cluster) settle() {
 	w.t.Fatalf("no end of writes: %v, %v", w.foobar, w.maps)
 }
 
-// deleteFooBar as an API server does: at once if there is no finalizer.
+// deleteFooBar deletes the FooBar like an API server: immediately if there is no finalizer.
 func (w *cluster) deleteFooBar() {
 	if len(w.foobar.GetFinalizers()) == 0 {
 		w.foobar = nil

@@ -50,7 +50,7 @@ type FooBarStatus struct {
 	// The generation of the spec that this status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Ready: the ConfigMap is as the spec says. Stalled: it never will be, unless somebody changes the spec.
+	// Ready: the ConfigMap is as the spec says. Stalled: it never will be, until the spec is changed.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -91,7 +91,7 @@ type ClusterFooBarSpec struct {
 	TargetNamespace string `json:"targetNamespace" stoic:"required,minLength=1,name=dnsLabel"`
 }
 
-// Versions of a FooBar: in v1beta1 the type is called mode. All else is the same, so nothing is ever lost.
+// Versions returns the versions of a FooBar. In v1beta1 the type is called mode; all else is the same, so nothing is ever lost.
 func Versions() versions.Kind {
 	return versions.Kind{Group: group, Name: "FooBar", Hub: "v1alpha1", Annotation: group + "/conversion",
 		Versions: []versions.Version{{Name: "v1beta1", Moves: []versions.Move{{Here: "spec.mode", Hub: "spec.type"}}}}}

@@ -7,7 +7,7 @@ import (
 	"stoic/test/served"
 )
 
-// TestMarkersAgreeWithTags: what the API server asks for is what the operator asks for.
+// TestMarkersAgreeWithTags: the API server and the operator have the same rules.
 func TestMarkersAgreeWithTags(t *testing.T) {
 	for _, d := range append(convert.Disagreements[FooBarSet](served.CRD(t, "deploy/crd/foobarsets.yaml"), "v1alpha1"),
 		convert.Disagreements[FooBarTask](served.CRD(t, "deploy/crd/foobartasks.yaml"), "v1alpha1")...) {

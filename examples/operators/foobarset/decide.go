@@ -23,7 +23,7 @@ const (
 func labelsOfTask(*schema.Head) map[string]string { return map[string]string{label: "foobarset"} }
 func labelsOfJob(*schema.Head) map[string]string  { return map[string]string{label: "foobartask"} }
 
-// Watches are those of FooBarSets and of FooBarTasks. They share nothing in memory: each may be served by a process of its own.
+// Watches returns the Watches of FooBarSets and of FooBarTasks. They share no memory: each may run in its own process.
 func Watches() []controller.Watch {
 	return []controller.Watch{
 		controller.Typed(sets(), decideSet, []*controller.Owned{{Resource: tasks(), Selector: label + "=foobarset", Labels: labelsOfTask, Relabel: true,
@@ -33,7 +33,7 @@ func Watches() []controller.Watch {
 	}
 }
 
-// child is what the caches keep of a task or of a Job: whether somebody has edited its spec, and what has become of it.
+// child is what the caches keep of a task or of a Job: whether its spec was edited, and its state.
 type child struct {
 	edited          bool
 	reason, message string
@@ -49,7 +49,7 @@ func slimJob(job *unstructured.Unstructured) any {
 	return child{reason: cmp.Or(end.Type, running), message: end.Reason}
 }
 
-// decideSet says what to write for one FooBarSet. If its spec is malformed set is nil: the tasks stay, and are counted.
+// decideSet returns what to write for one FooBarSet. If its spec is malformed, set is nil: the tasks stay, and are counted.
 func decideSet(set *FooBarSet, o controller.Observed) (plan controller.Plan) {
 	status, _ := o.Head.Status.(*FooBarSetStatus)
 	here, next := o.Staying(tasks()), &FooBarSetStatus{ObservedGeneration: o.Head.Meta.Generation}
@@ -75,7 +75,7 @@ func decideSet(set *FooBarSet, o controller.Observed) (plan controller.Plan) {
 	return plan
 }
 
-// apply plans which tasks come, and go when there are more than there are to be. It leaves here those that the spec asks for.
+// apply plans which tasks are created, and which surplus ones are deleted. It reduces here to the tasks that the spec wants.
 func apply(set *FooBarSet, o controller.Observed, here map[string]schema.Child, plan *controller.Plan) {
 	others, missing := maps.Clone(here), 0
 	clear(here)
@@ -86,7 +86,7 @@ func apply(set *FooBarSet, o controller.Observed, here map[string]schema.Child, 
 			here[name] = c
 			continue
 		}
-		if missing++; is { // a new one follows when it is gone
+		if missing++; is { // a new one is created after the deletion
 			plan.Delete = append(plan.Delete, c.Deletion(tasks()))
 		} else if len(plan.Create) < mostCreated && o.Child(tasks(), set.Namespace, name) == nil { // more follow when these are seen
 			plan.Create = append(plan.Create, schema.NewChild(o.Head, tasks(), o.Head.Meta.Namespace, name, labelsOfTask(o.Head), "", map[string]any{"spec": set.Spec.Template}))
@@ -101,7 +101,7 @@ func apply(set *FooBarSet, o controller.Observed, here map[string]schema.Child, 
 	}
 }
 
-// count what tasks have come to, and say it in words, with the first that has failed, or waits.
+// count counts the states of tasks, and returns a message with the counts and the first task that has failed, or waits.
 func (s *FooBarSetStatus) count(all map[string]schema.Child) string {
 	fails, waits := "", ""
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -120,7 +120,7 @@ func (s *FooBarSetStatus) count(all map[string]schema.Child) string {
 	return fmt.Sprintf("tasks: %d, running: %d, succeeded: %d, failed: %d%s", s.Tasks, s.Active, s.Succeeded, s.Failed, cmp.Or(fails, waits))
 }
 
-// decideTask says what to write for one FooBarTask. If its spec is malformed task is nil, and its Job stays as it is.
+// decideTask returns what to write for one FooBarTask. If its spec is malformed, task is nil and its Job stays as it is.
 func decideTask(task *FooBarTask, o controller.Observed) (plan controller.Plan) {
 	status, _ := o.Head.Status.(*FooBarTaskStatus)
 	before := cmp.Or(schema.Condition(status.Conditions, "Ready"), &metav1.Condition{}).Reason
@@ -134,7 +134,7 @@ func decideTask(task *FooBarTask, o controller.Observed) (plan controller.Plan) 
 	case job != nil:
 		plan.Rule, message = job.Object.(child).reason, job.Object.(child).message
 	case before == complete || before == failed:
-		return controller.Plan{Rule: "Over"} // who deletes the Job of a task that is over does not ask for another run
+		return controller.Plan{Rule: "Over"} // the deletion of the Job of a finished task does not start another run
 	default:
 		pod := map[string]any{"restartPolicy": "Never", "containers": []any{map[string]any{"name": "task", "image": task.Spec.Image, "command": task.Spec.Command}}}
 		plan.Rule, plan.Create = "Creating", []schema.Object{schema.NewChild(o.Head, schema.Jobs(), o.Head.Meta.Namespace, task.Name, labelsOfJob(o.Head), "", map[string]any{

@@ -14,10 +14,10 @@ import (
 
 var update = flag.Bool("update", false, "write the plans of testdata anew")
 
-// TestDecide compares the plans for FooBarSets and FooBarTasks of testdata.
+// TestDecide compares the plans for the FooBarSets and FooBarTasks in testdata.
 func TestDecide(t *testing.T) { decision.Golden(t, Watches(), 25, *update) }
 
-// planned are the names of the tasks that a set alone gets.
+// planned returns the names of the tasks that a set without tasks gets.
 func planned(t *testing.T, name string, spec any) (names []string, plan schema.Plan) {
 	t.Helper()
 	c := &decision.Cluster{T: t, Watches: Watches()}
@@ -28,8 +28,8 @@ func planned(t *testing.T, name string, spec any) (names []string, plan schema.P
 	return names, plan
 }
 
-// TestNames: the name of a task is one that its Job, and a label of the Job's pods, can have, and differs for sets whose names
-// differ late.
+// TestNames: the name of a task is legal for its Job and for a label of the Job's pods, and differs even for sets whose long
+// names differ only at the end.
 func TestNames(t *testing.T) {
 	spec := map[string]any{"template": map[string]any{"image": "a:1"}, "count": int64(1000)}
 	seen := map[string]string{}
@@ -48,8 +48,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestManyTasks: a set that asks for the most gets so many at a time, and one that asks for more is rejected before anything is
-// made of the number.
+// TestManyTasks: a set with the maximum number of tasks gets them in steps, and one with more is rejected before the number is
+// used.
 func TestManyTasks(t *testing.T) {
 	spec := func(count int64) any {
 		return map[string]any{"count": count, "template": map[string]any{"image": "a:1"}}

@@ -15,15 +15,15 @@ import (
 
 func web() decision.Key { return decision.Key{Kind: "FooBarSet", Namespace: "team", Name: "web"} }
 
-// run is a history in the making.
+// run is the state of a history.
 type run struct {
 	*decision.Cluster
 	t *rapid.T
-	// over are the tasks of which it was on record at some time that their Job had ended.
+	// over are the tasks whose status at some time said that their Job had ended.
 	over map[types.UID]bool
 }
 
-// specs of sets are well-formed, or not.
+// specs generates valid and malformed specs of sets.
 func specs() *rapid.Generator[any] {
 	return rapid.Custom(func(t *rapid.T) any {
 		if rapid.IntRange(0, 4).Draw(t, "malformed") == 0 {
@@ -34,7 +34,7 @@ func specs() *rapid.Generator[any] {
 	})
 }
 
-// wanted are the names of the tasks that a set asks for; ok is false of a malformed one.
+// wanted returns the names of the tasks of a set; ok is false if it is malformed.
 func (r *run) wanted(set *unstructured.Unstructured) (names []string, ok bool) {
 	seen := r.Observe(set, nil)
 	if seen.Rejection != nil {
@@ -46,8 +46,8 @@ func (r *run) wanted(set *unstructured.Unstructured) (names []string, ok bool) {
 	return names, true
 }
 
-// deleted checks what is promised of deletions: a malformed set deletes nothing; a task that is asked for goes only if it was
-// edited; of others only as many go as there are more than there are to be. Tasks delete nothing.
+// deleted checks the promises of deletions. A malformed set deletes nothing. A wanted task is only deleted if it was edited. Other
+// tasks are only deleted while there are more than wanted. Tasks delete nothing.
 func (r *run) deleted(seen decision.Objects, by, gone *unstructured.Unstructured) {
 	names, ok := r.wanted(seen[decision.KeyOf(by)])
 	if by.GetKind() != "FooBarSet" || !ok {
@@ -74,7 +74,7 @@ func (r *run) created(_ decision.Objects, by, made *unstructured.Unstructured) {
 	}
 }
 
-// note which tasks are over, as the API server has it now.
+// note adds the tasks to over whose stored status says so now.
 func (r *run) note() {
 	for _, at := range r.Keys("FooBarTask") {
 		if reason := slimTask(r.Now()[at]).(child).reason; reason == complete || reason == failed {
@@ -83,7 +83,7 @@ func (r *run) note() {
 	}
 }
 
-// one of the objects of a kind, or false.
+// one draws an object of a kind; false if there is none.
 func (r *run) one(kind string) (decision.Key, bool) {
 	all := r.Keys(kind)
 	if len(all) == 0 {
@@ -92,12 +92,12 @@ func (r *run) one(kind string) (decision.Key, bool) {
 	return rapid.SampledFrom(all).Draw(r.t, kind), true
 }
 
-// end a Job.
+// end ends a Job.
 func (r *run) end(at decision.Key, how string) {
 	r.Edit(at, "status", map[string]any{"conditions": []any{map[string]any{"type": how, "status": "True", "reason": "Ended"}}})
 }
 
-// reconcile an object that a half serves, as of some version, up to a crash.
+// reconcile reconciles an object of a kind on some version, up to a crash.
 func (r *run) reconcile(kind string) {
 	if at, ok := r.one(kind); ok {
 		r.Reconcile(at, rapid.IntRange(r.Oldest(at), len(r.Versions)-1).Draw(r.t, "as of"), rapid.IntRange(0, 5).Draw(r.t, "crash after"))
@@ -114,7 +114,7 @@ func (r *run) step() {
 	case 2:
 		if at, ok := r.one("FooBarTask"); ok {
 			r.Edit(at, "spec", rapid.SampledFrom([]any{nil, map[string]any{"image": "x"}, map[string]any{"image": int64(1)}}).Draw(r.t, "by hand"))
-			delete(r.over, r.Now()[at].GetUID()) // what a malformed one has on record may change
+			delete(r.over, r.Now()[at].GetUID()) // the status of a malformed one may change
 		}
 	case 3:
 		if at, ok := r.one(rapid.SampledFrom([]string{"FooBarTask", "Job"}).Draw(r.t, "kind")); ok {
@@ -140,7 +140,7 @@ func (r *run) step() {
 	}
 }
 
-// settle lets both halves work, and Jobs succeed, until nothing changes any more.
+// settle lets both watches reconcile, and Jobs succeed, until nothing changes any more.
 func (r *run) settle() {
 	for range 40 {
 		before := len(r.Versions)
@@ -163,9 +163,9 @@ func (r *run) settle() {
 	r.t.Fatalf("no end of writes: %v", r.Now())
 }
 
-// TestWhateverHappens draws a history of edits of sets, tasks and Jobs, of deletions, of Jobs that end, of views that lag, and of
-// crashes of either half between any two writes, and looks at the end: there are the tasks that the set asks for and no others
-// of its own, each is over, and the status counts them.
+// TestWhateverHappens draws a history of edits of sets, tasks and Jobs, of deletions, of Jobs that end, of lagging caches, and of
+// crashes of either watch between any two writes. At the end the set has exactly the tasks in its spec, each is over, and the
+// status counts them.
 func TestWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := &run{Cluster: &decision.Cluster{T: t, Watches: Watches()}, t: t, over: map[types.UID]bool{}}
@@ -235,7 +235,7 @@ func (r *run) judge() {
 	}
 }
 
-// takenOf the names are so many by somebody else.
+// takenOf returns how many of the names belong to foreign tasks.
 func (r *run) takenOf(names []string) (n int32) {
 	for _, name := range names {
 		if u := r.Now()[decision.Key{Kind: "FooBarTask", Namespace: "team", Name: name}]; u != nil && ownerOf(u) == "" {

@@ -47,7 +47,7 @@ type FooBarSetSpec struct {
 	Template FooBarTaskSpec `json:"template" stoic:"required"`
 }
 
-// fill in what the author has left out.
+// fill fills in the defaults.
 func (s *FooBarSet) fill() {
 	one := int32(1)
 	s.Spec.Count = cmp.Or(s.Spec.Count, &one)
@@ -72,7 +72,7 @@ type FooBarSetStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Ready: the tasks that the spec asks for exist, and no others. Complete: all of them have succeeded. Stalled: they never
-	// will, unless somebody changes something.
+	// will, unless something is changed.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -95,7 +95,7 @@ type FooBarTask struct {
 	Status            FooBarTaskStatus `json:"status,omitempty"`
 }
 
-// fill in what the author has left out.
+// fill fills in the defaults.
 func (t *FooBarTask) fill() { t.Spec.fill() }
 
 // FooBarTaskSpec says what runs. It is read when the Job is made: who edits it afterwards changes nothing.

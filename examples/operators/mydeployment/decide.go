@@ -13,10 +13,10 @@ import (
 	"stoic/schema"
 )
 
-// At once are pods that one reconcile creates, and what their templates may weigh; waits are those between replacements of failed pods.
+// atOnce and bytesAtOnce bound the pods that one reconcile creates, and their templates. The waits are the back-off of failed pods.
 const atOnce, bytesAtOnce, firstWait, longestWait = 32, 4 << 20, 10 * time.Second, 5 * time.Minute
 
-// Watches is that of MyDeployments.
+// Watches returns the Watch of MyDeployments.
 func Watches() []controller.Watch {
 	pods := &controller.Owned{Resource: schema.Pods(), Slim: convert.SlimPod(hashLabel), Reasons: controller.KubernetesReasons(),
 		Claims: controller.SelectedBy(func(d *MyDeployment) *metav1.LabelSelector { return &d.Spec.Selector })}
@@ -60,7 +60,7 @@ func decide(d *MyDeployment, o controller.Observed) controller.Plan {
 	return r.plan
 }
 
-// look sorts and counts the pods.
+// look counts and sorts the pods.
 func (r *rollout) look() {
 	s, was, pods := r.status, r.was, slices.Clone(r.o.Of(schema.Pods()))
 	*s = MyDeploymentStatus{ObservedGeneration: r.o.Head.Meta.Generation, Selector: was.Selector, LastProgressTime: was.LastProgressTime, Failures: max(was.Failures, 0), LastReplacementTime: was.LastReplacementTime}
@@ -86,7 +86,7 @@ func (r *rollout) look() {
 	})
 }
 
-// remove what is too much or old, as long as so many others are available, and what is lost, when it is time. It returns how many are missing.
+// remove deletes surplus and old pods while enough are left (least), and failed pods after a back-off. It returns how many are missing.
 func (r *rollout) remove(n, least int) int {
 	surplus, lost := r.have-n, []schema.Deletion(nil)
 	for _, v := range r.replicas {
@@ -109,7 +109,7 @@ func (r *rollout) remove(n, least int) int {
 	return n - r.have - len(r.quarantined)
 }
 
-// add adopts pods and creates missing ones while there are fewer than most in all. The same view leads to the same names.
+// add adopts orphans and creates missing pods while there are fewer than most. The same view leads to the same names.
 func (r *rollout) add(most, missing int) {
 	room := most - len(r.o.Children[0].Items) - len(r.o.Children[0].Unclaimed)
 	for _, c := range r.o.Children[0].Orphans {
@@ -125,7 +125,7 @@ func (r *rollout) add(most, missing int) {
 	}
 }
 
-// report says how far the roll-out has come, and records when it came closer to its end.
+// report returns the conditions, and records the time of the last progress of the roll-out.
 func (r *rollout) report(n, least int) []metav1.Condition {
 	s, was, before := r.status, r.was, schema.Condition(r.was.Conditions, "Progressing")
 	s.Selector = metav1.FormatLabelSelector(&r.Spec.Selector)

@@ -20,10 +20,10 @@ import (
 
 var update = flag.Bool("update", false, "write the plans of testdata anew")
 
-// clock is the time of every decision in these tests.
+// clock returns the time of every decision in these tests.
 func clock() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-// observe puts a MyDeployment and pods together as the engine does: its own, and those without controller that it selects.
+// observe returns a MyDeployment with its own pods and the selected orphans, like the engine.
 func observe(w controller.Watch, u *unstructured.Unstructured, pods []*unstructured.Unstructured, now time.Time) schema.Observed {
 	result := w.Convert(u)
 	selector := labels.Selector(nil)
@@ -53,7 +53,7 @@ func observe(w controller.Watch, u *unstructured.Unstructured, pods []*unstructu
 	return schema.Observed{Head: result.Head, Object: result.Object, Rejection: result.Rejection, Children: []schema.Children{children}, Now: now, KeepsGeneration: true}
 }
 
-// read the object and the pods of an archive. {hash} in a pod is the hash of the object's template.
+// read parses the object and the pods of an archive. {hash} in a pod is the hash of the object's template.
 func read(t *testing.T, archive *txtar.Archive) (object *unstructured.Unstructured, pods []*unstructured.Unstructured, refused []schema.Refusal) {
 	t.Helper()
 	hash := ""
@@ -86,8 +86,8 @@ func read(t *testing.T, archive *txtar.Archive) (object *unstructured.Unstructur
 	return object, pods, refused
 }
 
-// TestDecide reads an object and pods from each archive and compares the plan. One that comes true is planned for once: the same
-// decision on the status that it writes writes no status.
+// TestDecide reads an object and pods from each archive and compares the plan. With the status that the plan writes, the same
+// decision writes no status.
 func TestDecide(t *testing.T) {
 	w := Watches()[0]
 	decision.Archives(t, 20, func(t *testing.T, file string, archive *txtar.Archive) {

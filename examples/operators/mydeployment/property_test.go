@@ -30,15 +30,15 @@ type cluster struct {
 	versions int
 	writes   int // made so far by plans
 	crash    int // no further write of the plan is made once writes reaches it
-	// past are the pods at each moment; a view is of none before seen, as caches are never older than own writes.
+	// past holds the pods at each time; no view is older than seen, as caches are never older than the operator's own writes.
 	past    []map[string]*unstructured.Unstructured
 	seen    int
 	refused []schema.Refusal
-	// replaced is when failed pods of the present template were last replaced, while no status was edited.
+	// replaced is when failed pods of the current template were last replaced, if no status was edited since.
 	replaced time.Time
 }
 
-// changed notes what there is now.
+// changed appends the current pods to past.
 func (c *cluster) changed() {
 	now := map[string]*unstructured.Unstructured{}
 	for name, p := range c.pods {
@@ -52,7 +52,7 @@ func (c *cluster) version(u *unstructured.Unstructured) {
 	u.SetResourceVersion(fmt.Sprint(c.versions))
 }
 
-// write counts one, and says whether the process is still running to make it.
+// write counts a write, and reports whether it is executed, as the process has not crashed yet.
 func (c *cluster) write() bool {
 	if c.writes >= c.crash {
 		return false
@@ -78,7 +78,7 @@ func (c *cluster) owned() (n int) {
 	return n
 }
 
-// reconcile decides on a view of the pods and carries the plan out in the order of its fields, up to the crash. It answers whether
+// reconcile decides on a view of the pods and executes the plan in the order of its fields, up to the crash. It reports whether
 // there was nothing to write.
 func (c *cluster) reconcile(view map[string]*unstructured.Unstructured) (settled bool) {
 	seen := observe(c.watch, c.object, slices.Collect(maps.Values(view)), c.now)
@@ -163,7 +163,7 @@ func (c *cluster) carryOut(d *MyDeployment, view map[string]*unstructured.Unstru
 	}
 }
 
-// surplus: there are more pods of the present template than wanted.
+// surplus reports whether there are more pods of the current template than wanted.
 func surplus(d *MyDeployment, view map[string]*unstructured.Unstructured, uid types.UID) bool {
 	have := 0
 	for _, p := range view {
@@ -172,13 +172,13 @@ func surplus(d *MyDeployment, view map[string]*unstructured.Unstructured, uid ty
 	return have > int(*d.Spec.Replicas)
 }
 
-// selects: the object's selector matches the pod.
+// selects reports whether the object's selector matches the pod.
 func selects(d *MyDeployment, p *unstructured.Unstructured) bool {
 	selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector)
 	return err == nil && selector.Matches(labelsOf(p))
 }
 
-// isAvailable: it is the object's, not terminating, and has been ready for long enough.
+// isAvailable reports whether the pod belongs to the object, is not terminating, and has been ready for long enough.
 func (c *cluster) isAvailable(d *MyDeployment, p *unstructured.Unstructured) bool {
 	seen := c.watch.Owns[0].Slim(p).(schema.Pod)
 	current := seen.Labels.Get(hashLabel) == d.Spec.Hash
@@ -186,7 +186,7 @@ func (c *cluster) isAvailable(d *MyDeployment, p *unstructured.Unstructured) boo
 		!c.now.Before(seen.ReadySince.Add(time.Duration(d.Spec.MinReadySeconds)*time.Second))
 }
 
-// change adopts or releases a pod, if it is as it was seen.
+// change adopts or releases a pod, if its UID and resourceVersion match.
 func (c *cluster) change(patch schema.Patch) {
 	p := c.pods[patch.Name]
 	if p == nil || p.GetResourceVersion() != patch.ResourceVersion || p.GetUID() != patch.UID {
@@ -232,7 +232,7 @@ func (c *cluster) put(p *unstructured.Unstructured) {
 	c.pods[p.GetName()] = p
 }
 
-// phase is what a kubelet reports.
+// phase sets the status of a pod like a kubelet.
 func (c *cluster) phase(p *unstructured.Unstructured, phase string, ready bool) {
 	status := map[string]any{"phase": phase}
 	if ready {
@@ -242,7 +242,7 @@ func (c *cluster) phase(p *unstructured.Unstructured, phase string, ready bool) 
 	c.version(p)
 }
 
-// edit is the user's.
+// edit changes the spec like a user.
 func (c *cluster) edit(change func(spec map[string]any)) {
 	spec, _ := c.object.Object["spec"].(map[string]any)
 	change(spec)
@@ -253,7 +253,7 @@ func template(image any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "web"}}, "spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": image}}}}
 }
 
-// someone of the pods that are not terminating, or nil.
+// someone draws a pod that is, or is not, terminating; nil if there is none.
 func (c *cluster) someone(terminating bool) *unstructured.Unstructured {
 	var names []string
 	for name, p := range c.pods {
@@ -267,7 +267,7 @@ func (c *cluster) someone(terminating bool) *unstructured.Unstructured {
 	return c.pods[rapid.SampledFrom(names).Draw(c.t, "pod")]
 }
 
-// step is one thing that a user, a kubelet or the operator does.
+// step draws one action of a user, a kubelet or the operator.
 func (c *cluster) step() {
 	t := c.t
 	switch step := rapid.IntRange(0, 31).Draw(t, "step"); step {
@@ -348,7 +348,7 @@ func hashOf(image any) string {
 	return d.Spec.Hash
 }
 
-// settle reconciles on the present while kubelets do their work, until there is nothing to write.
+// settle reconciles on the current pods while kubelets work, until there is nothing to write.
 func (c *cluster) settle() {
 	c.crash = 1 << 30
 	for range 200 {
@@ -377,10 +377,10 @@ func (c *cluster) isComplete() bool {
 	return strings.Contains(fmt.Sprint(status["conditions"]), "reason:Complete")
 }
 
-// TestWhateverHappens draws a history of edits, of pods that become ready late, linger, fail, lose a label or belong to others, of
-// views that lag, and of crashes between any two writes. At every write there are no more pods, and no fewer available ones in the
-// view that was decided on, than the strategy allows. At the end there are exactly the wanted pods; after a deletion and a
-// recreation under the same name, too.
+// TestWhateverHappens draws a history of edits, of pods that become ready late, linger, fail, lose a label or are foreign, of lagging
+// caches, and of crashes between any two writes. At every write there are at most as many pods, and in the view of the decision at
+// least as many available ones, as the strategy allows. At the end exactly the wanted pods exist, also after a deletion and a
+// recreation with the same name.
 func TestWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &cluster{t: t, watch: Watches()[0], pods: map[string]*unstructured.Unstructured{}, now: clock()}

@@ -22,21 +22,21 @@ const (
 	longestName = 63 - len("-0123456789-0123456789") // pods are named NAME-HASH-ORDINAL
 )
 
-// rules are what the types say of a MyDeployment beyond their form.
+// rules returns the rules of a MyDeployment that the Go types do not express.
 func rules() []convert.Option {
 	return []convert.Option{convert.And[corev1.PodTemplateSpec]((*convert.Reader).PodTemplate), convert.And[metav1.LabelSelector]((*convert.Reader).Selector),
 		convert.Verbatim(store, "spec", "template"), convert.Default(fill), convert.Validate(check),
 		convert.Slim(func(d *MyDeployment) { d.Spec.Template = nil })} // pods are made of what store and fill keep
 }
 
-// store keeps the template, and its hash. The text is that of the stored object with its keys in order, so the hash is the same for
+// store keeps the template, and its hash. The text is that of the stored object with sorted keys, so the hash is the same in
 // every version of this program.
 func store(d *MyDeployment, text []byte) {
 	sum := sha256.Sum256(text)
 	d.Spec.Stored, d.Spec.Hash = text, hex.EncodeToString(sum[:5])
 }
 
-// fill in what a CRD without defaults leaves out, and what is kept of the template.
+// fill fills in the defaults, in case the CRD has none, and the labels of the template.
 func fill(d *MyDeployment) {
 	if d.Spec.Labels = d.Spec.Template.Labels; maps.Equal(d.Spec.Labels, d.Spec.Selector.MatchLabels) {
 		d.Spec.Labels = d.Spec.Selector.MatchLabels // one map for both
@@ -46,7 +46,7 @@ func fill(d *MyDeployment) {
 	d.Spec.Strategy.MaxSurge, d.Spec.Strategy.MaxUnavailable = cmp.Or(d.Spec.Strategy.MaxSurge, &share), cmp.Or(d.Spec.Strategy.MaxUnavailable, &share)
 }
 
-// check says what no field says by itself.
+// check checks what no rule of a single field can express.
 func check(d *MyDeployment) (problems []schema.Problem) {
 	found := func(code schema.Code, path, found, want string) {
 		problems = append(problems, schema.Problem{Code: code, Path: path, Found: found, Want: want})
@@ -75,7 +75,7 @@ func check(d *MyDeployment) (problems []schema.Problem) {
 	return problems
 }
 
-// labels of the pods.
+// labels returns the labels of the pods.
 func (d *MyDeployment) labels() labels.Set {
 	return labels.Merge(d.Spec.Labels, labels.Set{hashLabel: d.Spec.Hash})
 }

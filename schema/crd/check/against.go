@@ -13,9 +13,9 @@ import (
 	"stoic/schema"
 )
 
-// Against says which objects that the old definition lets through the new one would refuse, or would cut. A version is compared
-// with the old one of its name; one that is new, and that nothing converts to, with the one that objects are stored in. Of rules
-// and of anyOf, oneOf, allOf and not it is only said that they are new: what they let through is not computed.
+// Against reports which objects that the old definition allows the new one would reject or prune. A version is compared with the
+// old version of its name. If that does not exist, and there is no conversion, it is compared with the old storage version. Rules,
+// and anyOf, oneOf, allOf and not, are only reported as new: what they allow is not computed.
 func Against(crd, old *crdv1.CustomResourceDefinition) []schema.Problem {
 	var p problems
 	if crd.Spec.Group != old.Spec.Group || crd.Spec.Names.Plural != old.Spec.Names.Plural {
@@ -48,7 +48,7 @@ func versionOf(crd *crdv1.CustomResourceDefinition, is func(*crdv1.CustomResourc
 	return nil
 }
 
-// gone are versions that are stored or served, and are there no more.
+// gone reports versions that were stored or served, and no longer are.
 func (p *problems) gone(crd, old *crdv1.CustomResourceDefinition) {
 	for i := range old.Spec.Versions {
 		was := &old.Spec.Versions[i]
@@ -65,7 +65,7 @@ func (p *problems) gone(crd, old *crdv1.CustomResourceDefinition) {
 	}
 }
 
-// node compares what two schemas let through at one place.
+// node compares what two schemas allow at one place.
 func (p *problems) node(old, now *crdv1.JSONSchemaProps, at string) {
 	if keeps(old) && !keeps(now) {
 		p.add(PrunesStored, at, "unknown fields, which were kept", "be kept", "")
@@ -96,7 +96,7 @@ func (p *problems) node(old, now *crdv1.JSONSchemaProps, at string) {
 	}
 }
 
-// types says whether what one type lets through is of the other.
+// types reports whether the new type allows all values of the old one.
 func (p *problems) types(old, now *crdv1.JSONSchemaProps, at string) bool {
 	was, is := typeOf(old), typeOf(now)
 	switch {
@@ -125,7 +125,7 @@ func orAny(name string) string {
 	return name
 }
 
-// values are enums, patterns, formats, and how items are told apart.
+// values compares enums, patterns and formats, and what makes items of a list differ.
 func (p *problems) values(old, now *crdv1.JSONSchemaProps, at string) {
 	if len(now.Enum) > 0 {
 		switch lost := without(old.Enum, now.Enum); {
@@ -156,7 +156,7 @@ func (p *problems) values(old, now *crdv1.JSONSchemaProps, at string) {
 	}
 }
 
-// without lists what the second list lacks of the first.
+// without returns the values of the first list that the second lacks.
 func without(all, some []crdv1.JSON) (lost []string) {
 	for _, one := range all {
 		if !slices.ContainsFunc(some, func(s crdv1.JSON) bool { return bytes.Equal(s.Raw, one.Raw) }) {
@@ -166,7 +166,7 @@ func without(all, some []crdv1.JSON) (lost []string) {
 	return lost
 }
 
-// bounds are the least and the most of something.
+// bounds compares lower and upper bounds.
 func (p *problems) bounds(old, now *crdv1.JSONSchemaProps, at string) {
 	number := func(n *int64) *float64 {
 		if n == nil {
@@ -206,7 +206,7 @@ func (p *problems) bounds(old, now *crdv1.JSONSchemaProps, at string) {
 
 func text(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// fields are those that an object may have, and must have.
+// fields compares the fields that an object may have, and those that it must have.
 func (p *problems) fields(old, now *crdv1.JSONSchemaProps, at string) {
 	for _, name := range now.Required {
 		child := now.Properties[name]

@@ -21,8 +21,8 @@ func (p *problems) add(code schema.Code, path, found, want, hint string) {
 	*p = append(*p, schema.Problem{Code: code, Path: schema.Clean(path, 1000), Found: schema.Clean(found, 300), Want: schema.Clean(want, 400), Hint: schema.Clean(hint, 400)})
 }
 
-// All says what API servers accept of a definition and hurts, what they refuse around the schemas, and what is not structural. It is
-// total, and changes nothing.
+// All reports what API servers accept of a definition although it hurts, what they refuse outside of the schemas, and what is not
+// structural. It has a result for any definition, and changes nothing.
 func All(crd *crdv1.CustomResourceDefinition) (found []schema.Problem) {
 	var p problems
 	p.definition(crd)
@@ -43,7 +43,7 @@ func All(crd *crdv1.CustomResourceDefinition) (found []schema.Problem) {
 	return p
 }
 
-// version of a definition that has a schema, and where it stands.
+// version is a version of a definition that has a schema, and its path.
 type version struct {
 	*crdv1.CustomResourceDefinitionVersion
 	at   string
@@ -52,7 +52,7 @@ type version struct {
 
 func (v version) schemaAt() string { return v.at + ".schema.openAPIV3Schema" }
 
-// structure asks the API server's own code.
+// structure runs the API server's own check for structural schemas.
 func (p *problems) structure(v version) {
 	props := new(apiextensions.JSONSchemaProps)
 	if err := crdv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.root, props, nil); err != nil {
@@ -76,10 +76,10 @@ func says(e *field.Error) string {
 	return e.Detail
 }
 
-// annotationLimit is what all annotations of an object together may have, in bytes.
+// annotationLimit is the size of all annotations of an object together, in bytes.
 const annotationLimit = 256 * 1024
 
-// Size says whether a plain kubectl apply can keep the definition in its annotation. Document is what the file holds.
+// Size reports a definition that is too large for the annotation of a plain kubectl apply. Document is the file's content.
 func Size(document map[string]any) []schema.Problem {
 	text, err := json.Marshal(document) // which escapes <, > and &, as kubectl does
 	if err != nil {
@@ -92,7 +92,7 @@ func Size(document map[string]any) []schema.Problem {
 	return p
 }
 
-// status says what is missing for an operator to write one.
+// status reports what an operator lacks to write a status.
 func (p *problems) status(v version) {
 	if v.Subresources == nil || v.Subresources.Status == nil {
 		p.add(NoStatusSubresource, v.at, "no status subresource", "have one", "add subresources: {status: {}}")
@@ -111,7 +111,7 @@ func (p *problems) status(v version) {
 	}
 }
 
-// keeps: unknown fields stay.
+// keeps reports whether a node keeps unknown fields.
 func keeps(node *crdv1.JSONSchemaProps) bool {
 	return node.XPreserveUnknownFields != nil && *node.XPreserveUnknownFields
 }
@@ -135,7 +135,7 @@ func (p *problems) lists(v version) {
 	})
 }
 
-// versions that nothing converts between.
+// versions reports versions with different schemas and no conversion between them.
 func (p *problems) versions(crd *crdv1.CustomResourceDefinition) {
 	if crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy != crdv1.NoneConverter {
 		return
@@ -160,7 +160,7 @@ func (p *problems) versions(crd *crdv1.CustomResourceDefinition) {
 	}
 }
 
-// different: one of two schemas keeps or refuses what the other does not.
+// different reports whether one of two schemas keeps or rejects what the other does not.
 func different(a, b *crdv1.JSONSchemaProps) bool {
 	if a == nil || b == nil {
 		return a != b

@@ -27,8 +27,8 @@ func parse(t interface{ Fatal(...any) }, text []byte) *crdv1.CustomResourceDefin
 	return crd
 }
 
-// TestGolden: what is said of each definition, and of its change from NAME.old. What only the code of an API server says stands in
-// the table of TestRefusals. Every code is shown.
+// TestGolden: the problems of each definition, and of its change from NAME.old. TestRefusals has what only the API server's own
+// code reports. Every code occurs in some test.
 func TestGolden(t *testing.T) {
 	shown := map[schema.Code]bool{RefusedByServer: true, RuleRefused: true, DefaultRefused: true, TooLargeForApply: true, FieldDropped: true} // in other tests
 	golden.Run(t, "testdata/*.txtar", *update, func(t *testing.T, archive map[string][]byte, name string) string {
@@ -59,7 +59,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// kept are the former definitions in the archives.
+// kept returns the names of the former definitions in the archives.
 func kept(t *testing.T) (names []string) {
 	for _, name := range []string{"tightened", "loosened", "versions-gone", "another-resource", "pruned", "types", "new-version"} {
 		names = append(names, name+".old")
@@ -81,7 +81,7 @@ func TestTopics(t *testing.T) {
 	}
 }
 
-// TestRefusals: what an API server says is put where the file has it, under a code that says what it is.
+// TestRefusals: an error of an API server gets the path in the file and the code of its cause.
 func TestRefusals(t *testing.T) {
 	crd := &crdv1.CustomResourceDefinition{Spec: crdv1.CustomResourceDefinitionSpec{Versions: make([]crdv1.CustomResourceDefinitionVersion, 2)}}
 	known := []schema.Problem{{Code: NotStructural, Path: "spec.versions[0].schema.openAPIV3Schema.properties.a.type"}, {Code: RefusedByServer, Path: "metadata.name"}}
@@ -106,7 +106,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestDecode: keys are those of the fields, letter by letter, as for API servers.
+// TestDecode: keys are case-sensitive, as for API servers.
 func TestDecode(t *testing.T) {
 	for document, want := range map[string]string{
 		`{"spec": {"scope": "Cluster", "names": {"plural": "foos"}}, "status": {}}`: "",
@@ -142,7 +142,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestPaths: which JSONPaths are read, and which are left to the API server.
+// TestPaths: which JSONPaths are parsed, and which are left to the API server.
 func TestPaths(t *testing.T) {
 	for path, want := range map[string]string{
 		".a.b": "a b", `.status.conditions[?(@.type=="Ready")].status`: "status conditions [] status", ".a[0].b": "a [] b", ".a[-1:].b": "a [] b", "{.a}": "a", "$.a": "a",
@@ -163,7 +163,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// drawSchema is any schema, sensible or not.
+// drawSchema draws any schema, sensible or not.
 func drawSchema(t *rapid.T, depth int) *crdv1.JSONSchemaProps {
 	node := &crdv1.JSONSchemaProps{Type: rapid.SampledFrom([]string{"", "object", "array", "string", "integer", "number", "boolean", "odd"}).Draw(t, "type")}
 	yes := rapid.Bool().Draw(t, "yes")
@@ -210,8 +210,7 @@ func drawCRD(t *rapid.T) *crdv1.CustomResourceDefinition {
 	return crd
 }
 
-// TestTotal: there is an answer for every definition and for every change of one, the same each time; and one that does not change
-// rejects nothing that it has let through.
+// TestTotal: every definition and every change of one has a result, the same each time. An unchanged definition rejects nothing.
 func TestTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		crd, old := drawCRD(t), drawCRD(t)

@@ -6,8 +6,8 @@ import (
 	"stoic/schema"
 )
 
-// Codes of what may be wrong with a definition. The list is closed: codes are added, never renamed. They are no codes of objects,
-// and no labels of metrics.
+// The codes of problems of a definition. The list is closed: codes are added, never renamed. They are neither codes of objects nor
+// labels of metrics.
 const (
 	NotStructural        schema.Code = "NotStructural"
 	RefusedByServer      schema.Code = "RefusedByServer"
@@ -31,7 +31,7 @@ const (
 	VersionRemoved       schema.Code = "VersionRemoved"
 )
 
-// Topic is what a code means, what to do about it, and whether it is an error.
+// Topic says what a code means, what to do about it, and whether it is an error.
 type Topic struct {
 	Code            schema.Code
 	Meaning, Remedy string
@@ -43,19 +43,19 @@ func Topics() []Topic {
 	return []Topic{
 		{NotStructural, "The schema is not structural: API servers refuse it.", "Give every field a type, outside of anyOf, oneOf, allOf and not.", true},
 		{RefusedByServer, "The API server refuses the definition, or the change of it.", "Do what the message asks for.", true},
-		{RuleRefused, "A rule in CEL does not compile, or may cost more than an API server allows.", "Correct the rule; bound the strings, lists and maps that it goes through by maxLength, maxItems and maxProperties.", true},
+		{RuleRefused, "A rule in CEL does not compile, or may cost more than an API server allows.", "Correct the rule; bound the strings, lists and maps that it reads by maxLength, maxItems and maxProperties.", true},
 		{DefaultRefused, "A default does not fit the schema of its own field.", "Change the default or the schema.", true},
 		{NoStatusSchema, "There is a status subresource, and the schema has no status: API servers drop all that is written there.", "Describe the status in the schema.", true},
 		{ScalePath, "A path of the scale subresource leads to no field of the right type: kubectl scale and autoscalers fail.", "Name an integer in the spec, an integer in the status, and a string in the status or spec.", true},
-		{StatusBlocked, "A rule in CEL is evaluated whenever the status of an object changes, and its failure is never forgiven: while an object violates it, no condition can tell its author so. Such are rules on the whole object, which the status is a part of, and rules with oldSelf, but for self == oldSelf. API servers do not check any other constraint of the spec when the status is written.",
+		{StatusBlocked, "A rule in CEL is evaluated whenever the status of an object changes, and its failure is never ignored: while an object violates it, no condition can be written. This holds for rules on the whole object, which includes the status, and for rules with oldSelf, except self == oldSelf. API servers do not check any other constraint of the spec when the status is written.",
 			"Move the rule to the field that it is about, leave it to the operator, or see that a rule with oldSelf holds where nothing changes.", false},
-		{StatusAtRisk, "A rule in CEL stands outside of the status. Its failure is forgiven on a write of the status, as the field is unchanged, from Kubernetes 1.30 on; a rule that cannot be evaluated is not: a value of another type, or a field that is absent, in an object that was stored before the schema asked for it. No status can be written to such an object.",
+		{StatusAtRisk, "A rule in CEL is outside of the status. From Kubernetes 1.30 on, its failure is ignored when the status is written, as the field is unchanged. An error in its evaluation is not ignored: a value of another type, or a field that is absent, in an object that was stored before the schema asked for it. No status can be written to such an object.",
 			"Say in OpenAPI what OpenAPI can say (enum, minimum, pattern, required), which is never checked on a write of the status; guard optional fields in the rule by has().", false},
 		{FieldDropped, "The definition has a field that API servers do not know: they drop it with a warning, and kubectl apply, which asks them to be strict, fails.", "Correct the name or the place of the field, or remove it.", false},
-		{NoStatusSubresource, "There is no status subresource: whoever may write the status may write the spec, every write of the status changes the generation, and an author's write of the whole object overwrites the status.", "Add subresources: {status: {}}; as a marker +kubebuilder:subresource:status.", false},
-		{NoObservedGeneration, "The status has no observedGeneration: no one can tell whether a condition is about the spec as it is now.", "Add status.observedGeneration, an integer of format int64, and write it.", false},
+		{NoStatusSubresource, "There is no status subresource: a client that may write the status may write the spec, every write of the status changes the generation, and an author's write of the whole object overwrites the status.", "Add subresources: {status: {}}; as a marker +kubebuilder:subresource:status.", false},
+		{NoObservedGeneration, "The status has no observedGeneration: clients cannot know whether a condition is about the present spec.", "Add status.observedGeneration, an integer of format int64, and write it.", false},
 		{ListReplaced, "A list does not say how it is merged: server-side apply replaces it whole, so that two authors of one list undo each other's work.", "Add x-kubernetes-list-type: map with keys, set, or atomic if that is meant; as a marker +listType.", false},
-		{UnboundedInRule, "A rule in CEL goes through something that has no bound: its cost is estimated for the largest object that a request can hold, and one day a longer rule is refused.", "Add maxLength, maxItems or maxProperties.", false},
+		{UnboundedInRule, "A rule in CEL reads a value that has no bound: its cost is estimated for the largest object that a request can hold, and a longer rule may be refused.", "Add maxLength, maxItems or maxProperties.", false},
 		{UnknownFieldsKept, "The whole object keeps unknown fields: a misspelt field is stored without a word, and is in the way if the schema gets a field of that name.", "Remove x-kubernetes-preserve-unknown-fields from the root, and put it on the fields that need it.", false},
 		{TooLargeForApply, "A plain kubectl apply fails: it keeps the whole definition in an annotation, and all annotations of an object together hold 262144 bytes.", "Shorten descriptions, or install it by kubectl apply --server-side or kubectl create.", false},
 		{VersionsDiffer, "Several versions have different schemas, and nothing converts between them: what only one of them has is dropped when an object is written in another one.", "Give them the same schema, or convert by a webhook.", false},
@@ -74,7 +74,7 @@ func Codes() (all []schema.Code) {
 	return all
 }
 
-// TopicOf a code; nil if it is none of Codes.
+// TopicOf returns the topic of a code; nil if it is not in Codes.
 func TopicOf(code schema.Code) *Topic {
 	topics := Topics()
 	i := slices.IndexFunc(topics, func(t Topic) bool { return t.Code == code })
@@ -84,7 +84,7 @@ func TopicOf(code schema.Code) *Topic {
 	return &topics[i]
 }
 
-// IsError says whether a problem of this code is an error, and not a warning.
+// IsError reports whether a problem of this code is an error, and not a warning.
 func IsError(code schema.Code) bool {
 	t := TopicOf(code)
 	return t == nil || t.Error

@@ -12,7 +12,7 @@ import (
 	"stoic/schema"
 )
 
-// definition says what every API server refuses around the schemas. Its code says more, and says these at the same paths; see Refusals.
+// definition reports what every API server refuses outside of the schemas. Refusals has these at the same paths, and more.
 func (p *problems) definition(crd *crdv1.CustomResourceDefinition) {
 	s := &crd.Spec
 	p.named("spec.group", s.Group, validation.IsDNS1123Subdomain)
@@ -34,7 +34,7 @@ func (p *problems) definition(crd *crdv1.CustomResourceDefinition) {
 	p.definedVersions(s.Versions)
 }
 
-// named: a field is set, and is a name by the rules of API servers.
+// named checks that a field is set and is a valid name by the rules of API servers.
 func (p *problems) named(path, name string, wrong func(string) []string) {
 	if name == "" {
 		p.add(RefusedByServer, path, "", "be set", "")
@@ -73,8 +73,8 @@ func (p *problems) definedVersions(versions []crdv1.CustomResourceDefinitionVers
 	}
 }
 
-// Decode reads a definition as an API server does: keys are those of its fields letter by letter. It says which fields it does not
-// know. An error is one of values that do not fit.
+// Decode reads a definition as an API server does: keys are case-sensitive. It reports unknown fields. It returns an error if a
+// value does not fit its field.
 func Decode(document []byte) (crd *crdv1.CustomResourceDefinition, unknown []schema.Problem, err error) {
 	crd = new(crdv1.CustomResourceDefinition)
 	strict, err := kjson.UnmarshalStrict(document, crd)

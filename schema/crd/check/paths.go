@@ -12,7 +12,7 @@ import (
 	"stoic/schema"
 )
 
-// paths are those of the scale subresource and of the columns.
+// paths checks the paths of the scale subresource and of the printer columns.
 func (p *problems) paths(v version) {
 	if v.Subresources != nil && v.Subresources.Scale != nil {
 		scale := v.Subresources.Scale
@@ -46,13 +46,13 @@ func (p *problems) scale(v version, at, path, want string) {
 	}
 }
 
-// step of a JSONPath: a key, or any item of a list.
+// step is one step of a JSONPath: a key, or any item of a list.
 type step struct {
 	key  string
 	item bool
 }
 
-// stepsOf reads the JSONPath of a column as far as it names fields: .a.b, ['a'], [0], [*], [-1:], [?(...)]. Of others ok is false.
+// stepsOf parses a JSONPath that only names fields and items: .a.b, ['a'], [0], [*], [-1:], [?(...)]. ok is false for all others.
 func stepsOf(path string) (steps []step, ok bool) {
 	path = strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(path, "{"), "}"), "$")
 	for path != "" {
@@ -87,7 +87,7 @@ func stepsOf(path string) (steps []step, ok bool) {
 	return steps, true
 }
 
-// keyOf reads a key up to the next step. A backslash takes a point for a part of the key.
+// keyOf reads a key up to the next step. A backslash escapes a point in the key.
 func keyOf(path string) (key, rest string) {
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
@@ -104,8 +104,8 @@ func keyOf(path string) (key, rest string) {
 	return b.String(), ""
 }
 
-// follow leads from the root of a schema to what steps name. Missing is what is not there; node is nil if nothing is known of it,
-// as below unknown fields.
+// follow returns the node that steps lead to from the root of a schema. Missing is the path of a step that does not exist. The node
+// is nil if nothing is known of it, as below unknown fields.
 func follow(node *crdv1.JSONSchemaProps, steps []step) (found *crdv1.JSONSchemaProps, missing string) {
 	path := ""
 	for i, s := range steps {
@@ -139,7 +139,7 @@ func follow(node *crdv1.JSONSchemaProps, steps []step) (found *crdv1.JSONSchemaP
 	return node, ""
 }
 
-// ofMetadata is what metadata does not have.
+// ofMetadata returns the path of a field that metadata does not have, or "".
 func ofMetadata(steps []step) string {
 	known := []string{"name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
 		"deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers", "managedFields", "selfLink"}

@@ -16,8 +16,8 @@ type Refusal struct {
 	Detail string `json:"detail"`
 }
 
-// Refusals are the errors of an API server as problems, at the place where the definition in the file has what they are about. Those
-// at a place of which known says already that it is refused are left out.
+// Refusals converts errors of an API server to problems, with the paths of the definition in the file. It leaves out errors at a
+// path where known already has such a problem.
 func Refusals(crd *crdv1.CustomResourceDefinition, all []Refusal, known []schema.Problem) []schema.Problem {
 	var p problems
 	for _, r := range all {
@@ -50,7 +50,7 @@ func Refusals(crd *crdv1.CustomResourceDefinition, all []Refusal, known []schema
 	return p
 }
 
-// verb makes a sentence of the API server one that can stand behind "must".
+// verb turns a sentence of the API server into one that can follow "must".
 func verb(says string) string {
 	for _, v := range []string{"be ", "not ", "have ", "match ", "contain ", "equal "} {
 		if strings.HasPrefix(says, v) {
@@ -60,8 +60,8 @@ func verb(says string) string {
 	return "be accepted by the API server, which says: " + says
 }
 
-// place is where the file has what the API server's inner form of a definition has: what all versions have in common stands at
-// the top there.
+// place returns the path in the file for a path in the API server's internal form of a definition. That form has at its top what
+// all versions share.
 func place(crd *crdv1.CustomResourceDefinition, path string) string {
 	if len(crd.Spec.Versions) == 0 {
 		return path

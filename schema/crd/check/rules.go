@@ -10,8 +10,8 @@ import (
 	"stoic/schema"
 )
 
-// rules says which rules in CEL can keep the status of a stored object from being written, and which go through what has no
-// bound. What an API server 1.33 does when only the status changes, for a rule that stands
+// rules reports which CEL rules can keep the status of a stored object from being written, and which iterate over what has no
+// bound. The table says what an API server 1.33 does when only the status changes, for a rule that is
 //
 //	where                                     is false                 cannot be evaluated
 //	on the whole object                       refused                  refused
@@ -20,8 +20,8 @@ import (
 //	  without                                 forgiven: unchanged      refused
 //	in the status                             refused if it changed    refused
 //
-// No other constraint outside of the status is checked then: required, enum, pattern and the bounds never block a status. The
-// table is held by tools/crdtest, on the API server's own code.
+// The API server checks no other constraint outside of the status then: required, enum, pattern and bounds never block a status.
+// tools/crdtest verifies the table on the API server's own code.
 func (p *problems) rules(v version) {
 	status := v.schemaAt() + ".properties.status"
 	visit(v.root, v.schemaAt(), func(node *crdv1.JSONSchemaProps, at string) {
@@ -38,11 +38,11 @@ func (p *problems) rules(v version) {
 
 var (
 	oldSelf = regexp.MustCompile(`\boldSelf\b`)
-	// immutable are the rules with oldSelf that hold where nothing changes, at a glance.
+	// immutable matches rules with oldSelf that obviously hold where nothing changes.
 	immutable = regexp.MustCompile(`^\s*(self\s*==\s*oldSelf|oldSelf\s*==\s*self)\s*$`)
 )
 
-// rule is one outside of the status. Whole: it stands on the whole object, which changes with the status.
+// rule reports a rule outside of the status. Whole: it is on the whole object, which changes with the status.
 func (p *problems) rule(rule crdv1.ValidationRule, at string, whole bool) {
 	text := schema.Quote(rule.Rule)
 	switch {
@@ -55,7 +55,7 @@ func (p *problems) rule(rule crdv1.ValidationRule, at string, whole bool) {
 	}
 }
 
-// unbounded names the first thing without a bound that a rule goes through.
+// unbounded reports the first value without a bound that a rule uses.
 func (p *problems) unbounded(node *crdv1.JSONSchemaProps, at string) {
 	for i, rule := range node.XValidations {
 		words := wordsOf(rule.Rule)
@@ -95,7 +95,7 @@ func (p *problems) unbounded(node *crdv1.JSONSchemaProps, at string) {
 	}
 }
 
-// withoutBound is the keyword that a node lacks.
+// withoutBound returns the bound that a node lacks, or "".
 func withoutBound(n *crdv1.JSONSchemaProps) string {
 	switch {
 	case n.Type == "string" && n.MaxLength == nil && len(n.Enum) == 0 && n.Format == "" && !n.XIntOrString:

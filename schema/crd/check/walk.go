@@ -11,8 +11,8 @@ import (
 	"stoic/schema"
 )
 
-// visit calls f for a schema and for all below it, the upper before the lower ones, in order of name. What f changes of a node is
-// kept. Junctors are not gone into: in a structural schema they describe no fields of their own.
+// visit calls f for a schema and for all below it, parents first, in order of name. Changes that f makes to a node are kept. It
+// does not enter junctors: in a structural schema they describe no fields of their own.
 func visit(node *crdv1.JSONSchemaProps, at string, f func(node *crdv1.JSONSchemaProps, at string)) {
 	f(node, at)
 	for _, name := range slices.Sorted(maps.Keys(node.Properties)) {
@@ -36,10 +36,10 @@ func member(at, key string) string {
 	return at + "." + key
 }
 
-// bracketed is a key in a path of the API server: properties[spec].
+// bracketed matches a key in a path of the API server: properties[spec].
 var bracketed = regexp.MustCompile(`\[([^\[\]]*)\]`)
 
-// dotted writes a path of the API server as kubectl does: indices stay in brackets.
+// dotted converts a path of the API server to kubectl's spelling. Indices stay in brackets.
 func dotted(path string) string {
 	return bracketed.ReplaceAllStringFunc(path, func(step string) string {
 		key := step[1 : len(step)-1]

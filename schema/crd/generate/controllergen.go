@@ -13,12 +13,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ErrNoTypes: no type of the package is marked as that of an object.
+// ErrNoTypes: no type of the package is marked as the root of an object.
 var ErrNoTypes = errors.New("no type of the package is marked +kubebuilder:object:root=true, or the package has no marker +groupName=GROUP")
 
-// CRDs runs controller-gen over a package, a pattern as the go command takes it, in a folder of its module, and returns what it
-// makes in order of file name. The file of controller-gen is that of checkout.Tool: its version is fixed in tools/go.mod of the
-// engine. The types of Kubernetes are of the version in the package's own go.mod. It calls the go command.
+// CRDs runs controller-gen in a folder, over the packages that match a pattern of the go command, and returns the CRDs in order of
+// file name. Program is the controller-gen of checkout.Tool, whose version is fixed in tools/go.mod of the engine. The types of
+// Kubernetes have the version in the package's own go.mod. controller-gen runs the go command.
 func CRDs(ctx context.Context, program, folder, types string) ([]*crdv1.CustomResourceDefinition, error) {
 	out, err := os.MkdirTemp("", "crd")
 	if err != nil {
@@ -33,15 +33,15 @@ func CRDs(ctx context.Context, program, folder, types string) ([]*crdv1.CustomRe
 	return readAll(out)
 }
 
-// complaint is what controller-gen says, without the help that it prints behind every error.
+// complaint returns the output of controller-gen without the usage text that it prints after every error.
 func complaint(text []byte) string {
 	said, _, _ := strings.Cut(string(text), "\nUsage:")
 	said, _, _ = strings.Cut(said, "Error: not all generators ran successfully")
 	return strings.TrimSpace(said)
 }
 
-// meantFolder is the hint that a pattern names a folder, which the go command takes for a package of the standard library. It is empty
-// where no such folder is.
+// meantFolder returns a hint for a pattern that names a folder without ./: the go command takes it for a package of the standard
+// library. It returns "" if there is no such folder.
 func meantFolder(folder, types string) string {
 	if filepath.IsAbs(types) || strings.HasPrefix(types, ".") {
 		return ""
@@ -76,7 +76,7 @@ func readAll(dir string) ([]*crdv1.CustomResourceDefinition, error) {
 	return all, nil
 }
 
-// Encode writes only what an author would: the Go type has a status, which is the API server's.
+// Encode returns the CRD as YAML, without status and creationTimestamp: the API server writes these.
 func Encode(crd *crdv1.CustomResourceDefinition) ([]byte, error) {
 	raw, err := yaml.Marshal(crd)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// How many differences are reported of one file; who wants all has git diff.
+// differencesLimit is how many differences of one file are reported; git diff shows all of them.
 const differencesLimit = 10
 
-// Differences names the places in which two YAML documents differ, in order of path.
+// Differences returns the places in which two YAML documents differ, in order of path.
 func Differences(found, wanted []byte) []string {
 	var f, w any
 	if err := yaml.Unmarshal(found, &f); err != nil {
@@ -33,7 +33,7 @@ func Differences(found, wanted []byte) []string {
 	return lines
 }
 
-// missing stands for a value that one side does not have; null is a value.
+// missing is the value of a key that one side does not have; null is a value.
 type missing struct{}
 
 func differ(path string, found, wanted any) []string {

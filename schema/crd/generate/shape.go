@@ -7,12 +7,12 @@ import (
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// versionAnnotation has the version of controller-gen, which tools/go.mod fixes.
+// versionAnnotation holds the version of controller-gen, which tools/go.mod fixes.
 const versionAnnotation = "controller-gen.kubebuilder.io/version"
 
-// Publish makes the shape that is installed: full, strict in what an operator owns, lenient in what
-// Kubernetes owns. A pod field that is younger than our libraries is stored, not pruned, in every
-// object of a pod template; such a field reaches the pod.
+// Publish makes the shape that is installed: complete, strict in what an operator owns, lenient in what Kubernetes owns. Every
+// object of a pod template keeps unknown fields, so that a pod field that is newer than our libraries is stored and reaches the
+// pod.
 func Publish(crd *crdv1.CustomResourceDefinition) {
 	if delete(crd.Annotations, versionAnnotation); len(crd.Annotations) == 0 {
 		crd.Annotations = nil
@@ -27,22 +27,22 @@ func Publish(crd *crdv1.CustomResourceDefinition) {
 	}
 }
 
-// Yes is a pointer to true.
+// Yes returns a pointer to true.
 func Yes() *bool {
 	value := true
 	return &value
 }
 
-// SchemaOf is the schema of a version, by its index; a CRD that was generated has one in each.
+// SchemaOf returns the schema of a version, by its index. Every version of a generated CRD has one.
 func SchemaOf(crd *crdv1.CustomResourceDefinition, version int) *crdv1.JSONSchemaProps {
 	return crd.Spec.Versions[version].Schema.OpenAPIV3Schema
 }
 
-// Place is where a node stands in a schema.
+// Place is the place of a node in a schema.
 type Place struct {
 	Path       string // spec.tfReplicaSpecs{}.template.spec.containers[]
 	Depth      int    // names in path
-	InTemplate bool   // it is a pod template or stands in one
+	InTemplate bool   // the node is a pod template or is inside one
 }
 
 func (p Place) field(name string) Place {
@@ -56,14 +56,14 @@ func (p Place) element(suffix string) Place {
 	return p
 }
 
-// isOurs: the node is documented in this project, for users. What stands above spec and status is
-// documented for readers of Go, or by Kubernetes.
+// isOurs reports whether this project documents the node, for users. Nodes above spec and status are documented for readers of Go,
+// or by Kubernetes.
 func (p Place) isOurs() bool {
 	top, _, _ := strings.Cut(p.Path, ".")
 	return (top == "spec" || top == "status") && !p.InTemplate
 }
 
-// Visit calls f for node and for all nodes below it, the upper before the lower ones.
+// Visit calls f for node and for all nodes below it, parents first.
 func Visit(node *crdv1.JSONSchemaProps, at Place, f func(*crdv1.JSONSchemaProps, Place)) {
 	at.InTemplate = at.InTemplate || isPodTemplate(node)
 	f(node, at)
@@ -79,7 +79,7 @@ func Visit(node *crdv1.JSONSchemaProps, at Place, f func(*crdv1.JSONSchemaProps,
 	}
 }
 
-// isPodTemplate knows a pod template by its looks, so that a kind may call the field what it likes.
+// isPodTemplate recognizes a pod template by its fields, so that a kind may give the field any name.
 func isPodTemplate(node *crdv1.JSONSchemaProps) bool {
 	_, containers := node.Properties["spec"].Properties["containers"]
 	_, metadata := node.Properties["metadata"]
@@ -106,7 +106,7 @@ func describe(text string, at Place) string {
 
 var sentenceEnd = regexp.MustCompile(`[.:] `)
 
-// firstSentence is text up to the first full stop that is not one of an abbreviation.
+// firstSentence returns text up to the first full stop that does not end an abbreviation.
 func firstSentence(text string) string {
 	for _, end := range sentenceEnd.FindAllStringIndex(text, -1) {
 		sentence := text[:end[0]+1]
@@ -127,7 +127,7 @@ func isAbbreviation(sentence string) bool {
 	return false
 }
 
-// shorten cuts text between two words.
+// shorten cuts text between two words if it is longer than descriptionLimit.
 func shorten(text string) string {
 	if len(text) <= descriptionLimit {
 		return text

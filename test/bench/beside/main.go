@@ -1,6 +1,5 @@
-// Command beside answers one question: WHAT DOES training-operator v1.9.4 COST? It runs the TFJob controller of that release
-// from its module, unchanged, without the webhooks and their certificates. docs/performance.md says how it is built and
-// measured.
+// Command beside answers one question: WHAT DOES training-operator v1.9.4 COST? It runs the TFJob controller of that release from
+// its module, unchanged, without the webhooks and their certificates. docs/performance.md says how it is built and measured.
 package main
 
 import (
@@ -31,7 +30,7 @@ func main() {
 
 func run(metrics, probes string, threads int) error {
 	config := ctrl.GetConfigOrDie()
-	config.QPS, config.Burst = -1, 0 // no limit of requests, as for the others that are measured
+	config.QPS, config.Burst = -1, 0 // no rate limit, as for the other subjects
 	if err := kubeflow.AddToScheme(scheme.Scheme); err != nil {
 		return err
 	}

@@ -17,15 +17,15 @@ import (
 type Options struct {
 	// Root is the checkout.
 	Root string
-	// Nodes that the pods are spread over; each takes a thousand.
+	// Nodes is how many nodes the pods are spread over; each takes a thousand.
 	Nodes int
-	// Anything lets the API server take objects that no schema allows.
+	// Anything makes the API server accept objects that no schema allows.
 	Anything bool
-	// V2Beta1 has the API server serve MPIJobs of kubeflow.org/v2beta1 in the place of those of kubeflow.org/v1.
+	// V2Beta1 makes the API server serve MPIJobs of kubeflow.org/v2beta1 instead of those of kubeflow.org/v1.
 	V2Beta1 bool
 	// Admin gives the operator all permissions, for operators that need others than ours.
 	Admin bool
-	// Namespaces to make.
+	// Namespaces to create.
 	Namespaces []string
 }
 
@@ -36,7 +36,7 @@ type Environment struct {
 	Admin *wire.Client
 }
 
-// Open starts one.
+// Open starts an environment.
 func Open(ctx context.Context, o Options) (*Environment, error) {
 	crds, err := o.crds()
 	if err != nil {
@@ -54,7 +54,7 @@ func Open(ctx context.Context, o Options) (*Environment, error) {
 	return g, nil
 }
 
-// crds are the files that hold them.
+// crds returns the files of the CRDs.
 func (o Options) crds() ([]string, error) {
 	pattern := "deploy/crd/*jobs.yaml"
 	if o.Anything {
@@ -95,19 +95,19 @@ func (g *Environment) furnish(ctx context.Context, o Options) error {
 	return err
 }
 
-// Kubeconfig leads the operator's user to the API server.
+// Kubeconfig returns the kubeconfig of the operator's user.
 func (g *Environment) Kubeconfig() string { return g.cluster.UserKubeconfig("operator") }
 
-// AuditLog is the file in which the API server notes requests.
+// AuditLog returns the file in which the API server logs requests.
 func (g *Environment) AuditLog() string { return g.cluster.AuditLog() }
 
-// Version of Kubernetes.
+// Version returns the version of Kubernetes.
 func (g *Environment) Version() string { return g.cluster.Version() }
 
-// Done is closed when the control plane has ended by itself; Err says why.
+// Done returns a channel that is closed when the control plane has ended by itself; Err says why.
 func (g *Environment) Done() <-chan struct{} { return g.cluster.Done() }
 
-// Err is nil as long as the control plane runs.
+// Err returns nil as long as the control plane runs.
 func (g *Environment) Err() error { return g.cluster.Err() }
 
 // Close stops the control plane and removes its files.

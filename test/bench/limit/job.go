@@ -26,7 +26,7 @@ type job struct {
 	limit    int // of restarts
 
 	restarts             int
-	started              bool // Running is on record, or under way
+	started              bool // Running is written, or being written
 	over                 bool
 	decides              string // the pod whose success is the job's
 	startTime            string
@@ -41,7 +41,7 @@ type replica struct {
 	phase              string
 }
 
-// spec is what is read of a job's.
+// spec is the part of a job's spec that is read.
 type spec struct {
 	RunPolicy struct {
 		Suspend      bool
@@ -55,7 +55,7 @@ type spec struct {
 	}
 }
 
-// read a job; nil if it cannot be read, or has nothing to run.
+// read reads a job; it returns nil if that is malformed, or has nothing to run.
 func read(seen *wire.Job) *job {
 	var s spec
 	if json.Unmarshal(seen.Spec, &s) != nil || s.RunPolicy.Suspend {
@@ -117,7 +117,7 @@ const (
 	replace
 )
 
-// next: the pod of r has changed its phase.
+// next returns the action after the pod of r has changed its phase.
 func (j *job) next(r *replica, p *wire.Pod) action {
 	switch {
 	case r.phase == "Succeeded" && r.name == j.decides:
@@ -150,7 +150,7 @@ func exitCode(p *wire.Pod) (code int) {
 	return code
 }
 
-// status is the patch that puts an action on record.
+// status returns the patch that records an action.
 func (j *job) status(next action) []byte {
 	now := time.Now().UTC().Format(time.RFC3339)
 	if j.startTime == "" {
@@ -200,7 +200,7 @@ func (j *job) objectMeta(r *replica) metav1.ObjectMeta {
 			UID: types.UID(j.meta.UID), Controller: &yes, BlockOwnerDeletion: &yes}}}
 }
 
-// pod makes a replica's pod.
+// pod returns a replica's pod.
 func (j *job) pod(r *replica) []byte {
 	template := j.replicaTypeTemplates[r.rtype]
 	pod := corev1.Pod{ObjectMeta: j.objectMeta(r), Spec: *template.Spec.DeepCopy()}
@@ -219,7 +219,7 @@ func (j *job) pod(r *replica) []byte {
 	return schema.JSON(pod)
 }
 
-// service makes a replica's service.
+// service returns a replica's service.
 func (j *job) service(r *replica) []byte {
 	meta := j.objectMeta(r)
 	service := corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Selector: meta.Labels,

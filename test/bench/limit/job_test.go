@@ -88,7 +88,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestNoJobs: what cannot be read, or is not to run, is left alone.
+// TestNoJobs: malformed and suspended jobs are left alone.
 func TestNoJobs(t *testing.T) {
 	for _, text := range []string{`{}`, `{"tfReplicaSpecs":{}}`, `{"tfReplicaSpecs":7}`, `{"runPolicy":{"suspend":true},"tfReplicaSpecs":{"Worker":{` + template + `}}}`,
 		`{"tfReplicaSpecs":{"Worker":{"template":{"spec":{"containers":[{"args":[1]}]}}}}}`} {

@@ -51,7 +51,7 @@ func Run(ctx context.Context, config *rest.Config, log io.Writer) error {
 	return group.Wait()
 }
 
-// job takes note of a job, and of its end.
+// job records a job, or its end.
 func (c *client) job(ctx context.Context, event string, seen *wire.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *client) job(ctx context.Context, event string, seen *wire.Job) {
 	}
 }
 
-// begin makes the children of a job.
+// begin creates the children of a job.
 func (c *client) begin(ctx context.Context, j *job) {
 	c.slots <- struct{}{}
 	defer func() { <-c.slots }()
@@ -90,7 +90,7 @@ func (c *client) post(ctx context.Context, j *job, plural string, body []byte) e
 	return c.api.Send(ctx, http.MethodPost, wire.CorePath(j.meta.Namespace, plural), wire.JSON, body, nil)
 }
 
-// pod takes note of a pod and does what follows.
+// pod records a pod and acts on it.
 func (c *client) pod(ctx context.Context, event string, p *wire.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *client) pod(ctx context.Context, event string, p *wire.Pod) {
 		return
 	}
 	if event == "DELETED" {
-		// It was deleted for another, or by somebody: that one is needed either way.
+		// The client deleted it to replace it, or another client deleted it: it must be recreated either way.
 		r.phase = ""
 		go func() { c.say(c.post(ctx, j, "pods", j.pod(r))) }()
 		return
@@ -126,7 +126,7 @@ func (c *client) remove(ctx context.Context, j *job, pod string) error {
 	return c.api.Send(ctx, http.MethodDelete, wire.CorePath(j.meta.Namespace, "pods")+"/"+pod, wire.JSON, nil, nil)
 }
 
-// record writes a status; those of one job one after the other.
+// record writes a status; those of one job are written one after the other.
 func (c *client) record(ctx context.Context, j *job, body []byte) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -134,7 +134,7 @@ func (c *client) record(ctx context.Context, j *job, body []byte) error {
 	return c.api.Send(ctx, http.MethodPatch, path, wire.MergePatch, body, nil)
 }
 
-// say what has failed; nothing is done about it. Jobs are deleted while they are worked on.
+// say logs an error; it is not handled. Jobs are deleted while the client works on them.
 func (c *client) say(err error) {
 	if err != nil && !wire.IsStatus(err, http.StatusNotFound) && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(c.log, time.Now().Format(time.RFC3339), err)

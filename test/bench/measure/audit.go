@@ -21,7 +21,7 @@ type Requests struct {
 	Count    int    `json:"count"`
 }
 
-// Audit follows an audit log and counts one user's requests. Its methods may be called by one goroutine.
+// Audit follows an audit log and counts one user's requests. Only one goroutine may call its methods.
 type Audit struct {
 	file   *os.File
 	user   []byte
@@ -43,7 +43,7 @@ func FollowAudit(path, user string) (*Audit, error) {
 	return &Audit{file: file, user: []byte(`"` + user + `"`), counts: map[Requests]int{}}, nil
 }
 
-// Close lets go of the log.
+// Close closes the log.
 func (a *Audit) Close() error {
 	if err := a.file.Close(); err != nil {
 		return fmt.Errorf("close the audit log: %w", err)
@@ -51,13 +51,13 @@ func (a *Audit) Close() error {
 	return nil
 }
 
-// Forget what was counted so far.
+// Forget drops what was counted so far.
 func (a *Audit) Forget() {
 	clear(a.counts)
 	a.creation, a.created = span{}, 0
 }
 
-// Update reads what is new and returns how many requests it tells of.
+// Update reads new lines and returns how many requests they have.
 func (a *Audit) Update() (found int, err error) {
 	buffer := make([]byte, 1<<20)
 	for {
@@ -78,13 +78,13 @@ func (a *Audit) Update() (found int, err error) {
 	}
 }
 
-// lines cuts what was read into whole lines; the last piece waits for its end.
+// lines splits what was read into whole lines; the last piece waits for its end.
 func (a *Audit) lines(more []byte) (whole [][]byte) {
 	a.rest = append(a.rest, more...)
 	for {
 		i := bytes.IndexByte(a.rest, '\n')
 		if i < 0 {
-			a.rest = slices.Clone(a.rest) // so that the lines before can go
+			a.rest = slices.Clone(a.rest) // so that the memory of the lines before can be freed
 			return whole
 		}
 		whole, a.rest = append(whole, a.rest[:i]), a.rest[i+1:]
@@ -137,7 +137,7 @@ func (a *Audit) line(line []byte) (int, error) {
 	return 1, nil
 }
 
-// CreationRate is how many pods and services were made per second, from the first request to the last answer.
+// CreationRate returns how many pods and services were created per second, from the first request to the last answer.
 func (a *Audit) CreationRate() float64 {
 	took := a.creation.last.Sub(a.creation.first).Seconds()
 	if took <= 0 {
@@ -161,18 +161,18 @@ func (a *Audit) Counts() []Requests {
 
 // Totals of counts.
 type Totals struct {
-	// Writes of anything but events and leases, refused or not.
+	// Writes of anything but events and leases, rejected or not.
 	Writes int
-	// Events are requests to write one.
+	// Events counts the requests to write an event.
 	Events    int
-	Conflicts int // answers 409, to whatever
+	Conflicts int // answers 409 to any request
 	Gets      int
 	Lists     int
 	// Failures are other answers from 400 on.
 	Failures int
 }
 
-// Sum adds counts up. Leases are left out: they are a matter of time and not of jobs.
+// Sum adds counts up, without leases: these depend on time and not on jobs.
 func Sum(counts []Requests) (t Totals) {
 	for _, r := range counts {
 		if r.Resource == "leases" {

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Neighbours tells how much CPU others use of the machine while we measure. It is exact once all that we have started has
-// ended and been waited for.
+// Neighbours measures how much CPU other processes use on the machine while we measure. It is exact once all that we have started
+// has ended and been waited for.
 type Neighbours struct {
 	began       time.Time
 	machine, us time.Duration
 }
 
-// WatchNeighbours from now on. Where the machine cannot be asked, nobody is seen.
+// WatchNeighbours starts from now. If the machine's times cannot be read, it finds no other processes.
 func WatchNeighbours() Neighbours {
 	n := Neighbours{began: time.Now()}
 	n.machine, n.us = used()
 	return n
 }
 
-// Cores that others have used on average, or that a hypervisor has kept from us.
+// Cores returns how many cores others have used on average, or a hypervisor has withheld.
 func (n Neighbours) Cores() float64 {
 	machine, us := used()
 	took := time.Since(n.began)
@@ -33,7 +33,7 @@ func (n Neighbours) Cores() float64 {
 	return max(float64(machine-n.machine-(us-n.us))/float64(took), 0)
 }
 
-// used is the CPU time that the machine has been busy with, and our own share of it; zeros if one is not known.
+// used returns the CPU time for which the machine was busy, and our own share of it; zeros if one is not known.
 func used() (machine, us time.Duration) {
 	all, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -52,7 +52,7 @@ func used() (machine, us time.Duration) {
 	return machine, us
 }
 
-// busy time of all cores: user, nice, system, (idle, iowait,) irq, softirq, steal.
+// busy returns the busy time of all cores: user, nice, system, (idle, iowait,) irq, softirq, steal.
 func busy(stat []byte) (sum time.Duration, err error) {
 	line, _, _ := bytes.Cut(stat, []byte("\n"))
 	fields := strings.Fields(string(line))
@@ -71,13 +71,13 @@ func busy(stat []byte) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// LoadAverage of the machine over the last minute; 0 where it is not known.
+// LoadAverage returns the load of the machine over the last minute; 0 if it is not known.
 func LoadAverage() float64 {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return 0
 	}
 	first, _, _ := strings.Cut(string(text), " ")
-	load, _ := strconv.ParseFloat(first, 64) // what is no number is not known
+	load, _ := strconv.ParseFloat(first, 64) // unknown if it is not a number
 	return load
 }

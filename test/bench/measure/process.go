@@ -15,13 +15,13 @@ type Footprint struct {
 	// Resident memory in bytes: now, and at most so far.
 	Resident, Peak int64
 	Threads        int
-	Files          int // that are open; 0 if that may not be read
+	Files          int // open ones; 0 if they may not be read
 }
 
-// tick is the unit of times in /proc on every Linux that matters (USER_HZ).
+// tick is the unit of times in /proc on every relevant Linux (USER_HZ).
 const tick = 10 * time.Millisecond
 
-// FootprintOf a process that runs. It needs Linux.
+// FootprintOf returns the footprint of a running process. It needs Linux.
 func FootprintOf(pid int) (Footprint, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -60,7 +60,7 @@ func footprint(stat, status []byte) (f Footprint, err error) {
 	return f, nil
 }
 
-// times adds up the first of: user and system time of the process, and of the children that it has waited for.
+// times returns the sum of the first count of: user and system time of the process, and of the children that it has waited for.
 func times(stat []byte, count int) (sum time.Duration, err error) {
 	// The second field is the program's name in parentheses and may hold anything.
 	_, after, found := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(") "))

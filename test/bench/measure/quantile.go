@@ -15,7 +15,7 @@ type Quantiles struct {
 	Max   float64 `json:"max"`
 }
 
-// Summarize times. A quantile is one of the times: the smallest that so many are not above.
+// Summarize returns quantiles of times. A quantile is one of the times: the smallest that this share of them does not exceed.
 func Summarize(times []time.Duration) Quantiles {
 	if len(times) == 0 {
 		return Quantiles{}

@@ -5,7 +5,7 @@ import "math"
 // axis places numbers between two coordinates.
 type axis struct {
 	from, to  float64 // coordinates
-	low, high float64 // what stands there, or its logarithm
+	low, high float64 // the values there, or their logarithms
 	log       bool
 	ticks     []float64
 }
@@ -17,7 +17,7 @@ func (a axis) place(v float64) float64 {
 	return a.from + (v-a.low)/(a.high-a.low)*(a.to-a.from)
 }
 
-// linear is an axis from zero to a round number that is not below high.
+// linear returns an axis from zero to a round number that is not below high.
 func linear(high, from, to float64) axis {
 	if !(high > 0) {
 		high = 1
@@ -30,7 +30,7 @@ func linear(high, from, to float64) axis {
 	return a
 }
 
-// roundUp to 1, 2 or 5 times a power of ten.
+// roundUp rounds up to 1, 2 or 5 times a power of ten.
 func roundUp(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{1, 2, 5} {
@@ -41,7 +41,7 @@ func roundUp(v float64) float64 {
 	return 10 * power
 }
 
-// logarithmic is an axis whose ticks are 1, 2 and 5 times the powers of ten between low and high.
+// logarithmic returns an axis whose ticks are 1, 2 and 5 times the powers of ten between low and high.
 func logarithmic(low, high, from, to float64) axis {
 	a := axis{from: from, to: to, log: true, low: math.Log10(low), high: math.Log10(high)}
 	if a.high-a.low < 0.1 {

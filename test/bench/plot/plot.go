@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Chart of lines over numbers.
+// Chart has lines over numbers.
 type Chart struct {
 	Title, Note  string
 	XName, YName string
@@ -34,7 +34,7 @@ const (
 	left, right, top, bottom = 70.0, 180.0, 56.0, 62.0
 )
 
-// colors of lines, told apart by readers who do not see all of them.
+// color returns the color of a line; color-blind readers can distinguish them.
 func color(i int) string {
 	all := []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"}
 	return all[i%len(all)]
@@ -143,10 +143,10 @@ func (d *drawing) legend(c Chart) {
 	}
 }
 
-// f writes a coordinate: a tenth of a unit is finer than anybody sees.
+// f formats a coordinate: a tenth of a unit is finer than is visible.
 func f(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
-// label of a number: thousands are kept together.
+// label formats a number with separated thousands.
 func label(v float64) string {
 	text := strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64)
 	if whole, rest, _ := strings.Cut(text, "."); len(whole) > 3 && rest == "" {

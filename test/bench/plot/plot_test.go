@@ -48,7 +48,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestWellFormed: what is drawn is XML, and no number in it is none.
+// TestWellFormed: the result is XML without NaN or infinite numbers.
 func TestWellFormed(t *testing.T) {
 	for name, c := range charts() {
 		svg := c.SVG()

@@ -2,10 +2,10 @@ package report
 
 import "fmt"
 
-// Budget is what a measure of Stoic may be.
+// Budget is the bound of a measure of Stoic.
 type Budget struct {
 	Workload string
-	// Size for which it holds; 0 for all sizes.
+	// Size to which it applies; 0 for all sizes.
 	Size    int
 	Measure string
 	// Bound is the most, or with AtLeast the least.
@@ -25,7 +25,7 @@ const (
 	OfSmallest
 )
 
-// Budgets are the promises that the benchmark holds Stoic to. Nobody changes one silently.
+// Budgets returns the promises of the benchmark about Stoic. They must not be changed silently.
 func Budgets() []Budget {
 	return []Budget{
 		{Workload: "jobs", Measure: Writes, Bound: 13},
@@ -68,7 +68,7 @@ func Budgets() []Budget {
 	}
 }
 
-// String of a budget, as it stands in a table.
+// String formats a budget as in a table.
 func (b Budget) String() string {
 	sign := "<="
 	if b.AtLeast {
@@ -83,7 +83,7 @@ func (b Budget) String() string {
 	return sign + " " + number(b.Bound)
 }
 
-// judge says whether the budget is kept; known is false if something was not measured.
+// judge reports whether the budget is kept; known is false if something was not measured.
 func (b Budget) judge(r *Report, mine *Result) (kept, known bool) {
 	value, ok := mine.Value(b.Measure)
 	if !ok {

@@ -14,7 +14,7 @@ type File struct {
 	Chart plot.Chart
 }
 
-// Charts of a report; one of which nothing was measured is left out.
+// Charts returns the charts of a report, without those of which nothing was measured.
 func (r *Report) Charts() []File {
 	size := func(f *Result) float64 { return float64(f.Ran) }
 	pods := func(f *Result) float64 { return float64(f.Pods) }
@@ -33,7 +33,7 @@ func (r *Report) Charts() []File {
 	return slices.DeleteFunc(files, func(f File) bool { return len(f.Chart.Lines) == 0 })
 }
 
-// note says on what the plot stands.
+// note describes the run that the plot is from.
 func (r *Report) note() string {
 	text := fmt.Sprintf("%s, %d cores, %s", r.Date.Format("2006-01-02"), r.Machine.Cores, r.Versions.Stoic)
 	if r.Scale != 1 {
@@ -49,7 +49,7 @@ func (r *Report) subjects(workloads []string, x func(*Result) float64, measure s
 	return r.lines(workloads, x, measure, "")
 }
 
-// lines of a measure, one for each subject that has any point.
+// lines returns the lines of a measure, one for each subject that has any point.
 func (r *Report) lines(workloads []string, x func(*Result) float64, measure, suffix string) (lines []plot.Line) {
 	names := map[string]string{Limit: "bare client", Stoic: "Stoic", Other: "other operator"}
 	for _, subject := range []string{Stoic, Limit, Other} {

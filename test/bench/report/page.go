@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A page has the tables of a report between two markers. The first says how they are made: of which file, with the plots in
-// which folder.
+// pageBegin returns the first of the two markers around the tables on a page. It says how they are made: from which file, with
+// the plots in which folder.
 func pageBegin(file, plots, page string) string {
 	return fmt.Sprintf("<!-- measured: made by go run ./test/bench -plots %s -o %s -page %s -->\n", file, plots, page)
 }
 
 const pageEnd = "<!-- end of measured -->"
 
-// Markdown says what was measured where, in a table for each workload.
+// Markdown describes what was measured where, with a table for each workload.
 func (r *Report) Markdown() string {
 	var text strings.Builder
 	m := r.Machine
@@ -41,7 +41,7 @@ func (r *Report) Markdown() string {
 	return text.String()
 }
 
-// took says how long a workload took, start and end of the control planes included, and of which run it is if of another.
+// took describes how long a workload took, including start and end of the control planes, and its run if that is another.
 func (r *Report) took(workload string, size int) string {
 	var parts []string
 	measured := ""
@@ -57,7 +57,7 @@ func (r *Report) took(workload string, size int) string {
 	return "Took: " + strings.Join(parts, ", ") + "." + measured
 }
 
-// OnPage puts the tables behind the marker that begin is, up to the next end.
+// OnPage replaces the tables between the marker begin and the next end marker.
 func (r *Report) OnPage(page, begin string) (string, error) {
 	before, rest, found := strings.Cut(page, begin)
 	_, after, closed := strings.Cut(rest, pageEnd)
@@ -67,7 +67,7 @@ func (r *Report) OnPage(page, begin string) (string, error) {
 	return before + begin + r.Markdown() + pageEnd + after, nil
 }
 
-// WritePage does so in a file, where its marker names the report's file and the folder of the plots as they are given here.
+// WritePage does this in a file, whose marker names the report's file and the folder of the plots as they are given here.
 func (r *Report) WritePage(file, report, plots string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

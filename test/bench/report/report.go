@@ -76,13 +76,13 @@ type Result struct {
 	Failed string `json:"failed,omitempty"`
 }
 
-// Value of a measure. Quantiles of latencies are measures, too: "Running p99, s".
+// Value returns a measure. Quantiles of latencies are measures, too: "Running p99, s".
 func (r *Result) Value(name string) (value float64, known bool) {
 	value, known = r.Values[name]
 	return value, known
 }
 
-// Set a measure.
+// Set sets a measure.
 func (r *Result) Set(name string, value float64) {
 	if r.Values == nil {
 		r.Values = map[string]float64{}
@@ -90,7 +90,7 @@ func (r *Result) Set(name string, value float64) {
 	r.Values[name] = value
 }
 
-// SetLatency of what was waited for.
+// SetLatency sets the quantiles of what was waited for.
 func (r *Result) SetLatency(what string, times []time.Duration) {
 	if len(times) == 0 {
 		return
@@ -105,7 +105,7 @@ func (r *Result) SetLatency(what string, times []time.Duration) {
 	}
 }
 
-// Find the result of a workload at its full size; nil if there is none.
+// Find returns the result of a workload at its full size; nil if there is none.
 func (r *Report) Find(workload string, size int, subject string) *Result {
 	for i := range r.Results {
 		if f := &r.Results[i]; f.Workload == workload && f.Size == size && f.Subject == subject {
@@ -115,7 +115,7 @@ func (r *Report) Find(workload string, size int, subject string) *Result {
 	return nil
 }
 
-// Keep takes over the sizes of workloads that an earlier run measured and this one did not, and says of which run they are.
+// Keep copies the sizes of workloads that an earlier run measured and this one did not, and records which run they are from.
 func (r *Report) Keep(earlier *Report) {
 	now := slices.Clone(r.Results)
 	for _, old := range earlier.Results {
@@ -129,7 +129,7 @@ func (r *Report) Keep(earlier *Report) {
 	}
 }
 
-// Write the report to a file.
+// Write writes the report to a file.
 func (r *Report) Write(file string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *Report) Write(file string) error {
 	return nil
 }
 
-// Read a report from a file.
+// Read reads a report from a file.
 func Read(file string) (*Report, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

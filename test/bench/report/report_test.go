@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sample of a run in which some budgets are kept, some are missed, and one workload does not end.
+// sample returns a run in which some budgets are kept, some are missed, and one workload does not end.
 func sample() *Report {
 	result := func(workload, subject string, size int, values map[string]float64) Result {
 		return Result{Workload: workload, Subject: subject, Size: size, Ran: size, Pods: size, Values: values}
@@ -62,7 +62,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestBudgetsAreShown: a budget whose measure stands in no table would be kept by nobody's notice.
+// TestBudgetsAreShown: each budget's measure is in a table. Otherwise readers would not see whether it is kept.
 func TestBudgetsAreShown(t *testing.T) {
 	for _, b := range Budgets() {
 		shown := strings.Join(shown(b.Workload), "\n")

@@ -13,7 +13,7 @@ import (
 const (
 	Kept   = "kept"
 	Missed = "MISSED"
-	// Unknown: the budget's measure, or what it is compared with, was not measured.
+	// Unknown: the budget's measure, or its reference, was not measured.
 	Unknown = "not measured"
 )
 
@@ -27,8 +27,7 @@ type Row struct {
 	Budget, Verdict     string
 }
 
-// shown are the measures that stand in tables, in this order; others are in the JSON. Where a workload is listed only its
-// own are shown.
+// shown returns the measures in tables, in this order; others are in the JSON. A workload that is listed shows only its own.
 func shown(workload string) []string {
 	usual := []string{Writes, Events, Dropped, Conflicts, Gets, CPU, Peak}
 	switch workload {
@@ -50,7 +49,7 @@ func shown(workload string) []string {
 	return append(usual, PeakPerJob, Unseen, Throughput, CreatedP50, RunningP50, RunningP99, EndedP99)
 }
 
-// Rows of the report, and whether every budget is kept of the workloads that were tried.
+// Rows returns the rows of the report, and whether every budget of the tried workloads is kept.
 func (r *Report) Rows() (rows []Row, kept bool) {
 	kept = true
 	for i := range r.Results {
@@ -119,7 +118,7 @@ func ratio(mine, limit *Result, measure string) string {
 	return strconv.FormatFloat(m/l, 'f', 2, 64)
 }
 
-// number with three digits that count, never with an exponent.
+// number formats a number with three significant digits, never with an exponent.
 func number(v float64) string {
 	switch size := max(v, -v); {
 	case v == float64(int64(v)):
@@ -152,7 +151,7 @@ func (row Row) cells(columns []string) []string {
 	return cells
 }
 
-// Print the table for a terminal.
+// Print prints the table for a terminal.
 func (r *Report) Print(out io.Writer) error {
 	rows, _ := r.Rows()
 	columns := r.columns()

@@ -1,6 +1,6 @@
 package report
 
-// The measures, by the names under which they stand in reports and tables.
+// The measures, by their names in reports and tables.
 const (
 	Writes     = "writes per job"
 	Events     = "events per job"

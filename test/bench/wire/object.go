@@ -8,7 +8,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// Meta is what we read of an object's metadata.
+// Meta is the part of an object's metadata that we read.
 type Meta struct {
 	Name, Namespace   string
 	UID               string
@@ -19,22 +19,22 @@ type Meta struct {
 	DeletionTimestamp *time.Time
 }
 
-// Key of an object: namespace/name.
+// Key returns the key of an object: namespace/name.
 func (m *Meta) Key() string { return m.Namespace + "/" + m.Name }
 
 // Object is the metadata of anything.
 type Object struct{ Metadata Meta }
 
-// Version of the object; see Watch.
+// Version returns the version of the object; see Watch.
 func (o *Object) Version() string { return o.Metadata.ResourceVersion }
 
-// Version of the job; see Watch.
+// Version returns the version of the job; see Watch.
 func (j *Job) Version() string { return j.Metadata.ResourceVersion }
 
-// Version of the pod; see Watch.
+// Version returns the version of the pod; see Watch.
 func (p *Pod) Version() string { return p.Metadata.ResourceVersion }
 
-// Job is a job whose spec is not read: it may be nonsense.
+// Job is a job whose spec is not parsed: it may be malformed.
 type Job struct {
 	Metadata Meta
 	Spec     json.RawMessage
@@ -47,7 +47,7 @@ type Job struct {
 // Condition of a job.
 type Condition struct{ Type, Status, Reason string }
 
-// Is says whether the condition of that type is True.
+// Is reports whether the condition of that type is True.
 func (j *Job) Is(condition training.ConditionType) bool {
 	for _, c := range j.Status.Conditions {
 		if c.Type == string(condition) {
@@ -57,7 +57,7 @@ func (j *Job) Is(condition training.ConditionType) bool {
 	return false
 }
 
-// Pod is what we read of a pod.
+// Pod is the part of a pod that we read.
 type Pod struct {
 	Metadata Meta
 	Status   struct {
@@ -70,15 +70,15 @@ type Pod struct {
 	}
 }
 
-// JobsPath is where the API server keeps the TFJobs of a namespace, or of all if it is empty.
+// JobsPath returns the path of the TFJobs of a namespace, or of all if it is empty.
 func JobsPath(namespace string) string { return KindPath(kinds.TFJob(), namespace) }
 
-// KindPath is the same for the jobs of any kind.
+// KindPath returns the same for the jobs of any kind.
 func KindPath(kind *training.Kind, namespace string) string {
 	return "/apis/" + kind.Group + "/" + kind.Version + space(namespace) + "/" + kind.Plural
 }
 
-// CorePath is where the API server keeps the pods, services or events of a namespace, or of all.
+// CorePath returns the path of the pods, services or events of a namespace, or of all.
 func CorePath(namespace, plural string) string { return "/api/v1" + space(namespace) + "/" + plural }
 
 func space(namespace string) string {

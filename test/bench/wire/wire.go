@@ -19,10 +19,10 @@ const (
 	MergePatch = "application/merge-patch+json"
 )
 
-// metadataOnly asks for objects without spec and status.
+// metadataOnly requests objects without spec and status.
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// Client reaches one API server as one user.
+// Client sends requests to one API server as one user.
 type Client struct {
 	base string
 	http *http.Client
@@ -37,7 +37,7 @@ func Dial(config *rest.Config) (*Client, error) {
 	return &Client{base: config.Host, http: client}, nil
 }
 
-// StatusError is an answer of the API server that is no success.
+// StatusError is an unsuccessful answer of the API server.
 type StatusError struct {
 	Code    int
 	Message string
@@ -45,7 +45,7 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Code, e.Message) }
 
-// IsStatus says whether the API server has answered with this code.
+// IsStatus reports whether the API server has answered with this code.
 func IsStatus(err error, code int) bool {
 	var status *StatusError
 	return errors.As(err, &status) && status.Code == code
@@ -70,7 +70,7 @@ func (c *Client) Send(ctx context.Context, method, path, contentType string, bod
 	if answer != nil {
 		err = json.NewDecoder(response.Body).Decode(answer)
 	} else {
-		_, err = io.Copy(io.Discard, response.Body) // or the connection is not used again
+		_, err = io.Copy(io.Discard, response.Body) // otherwise the connection is not reused
 	}
 	if err != nil {
 		return fmt.Errorf("%s %s: read the answer: %w", method, path, err)
@@ -87,7 +87,7 @@ func refusal(response *http.Response) error {
 	return &StatusError{response.StatusCode, status.Message}
 }
 
-// Synced is the event that says that all objects that were there have been told.
+// Synced is the event after all initial objects.
 const Synced = "SYNCED"
 
 // Versioned is a pointer to something with a resource version.
@@ -96,11 +96,11 @@ type Versioned[T any] interface {
 	Version() string
 }
 
-// errCut says that the API server has ended a stream, as it does with one that is not read fast enough.
+// errCut says that the API server has ended a stream, as it does if the client reads too slowly.
 var errCut = errors.New("the stream was cut")
 
-// Watch tells what is there as ADDED, then Synced with an empty object, then what changes, until the context ends, which
-// is no error. A stream that is cut later goes on where it was. The query may hold selectors. With partial, objects have
+// Watch reports existing objects as ADDED, then Synced with an empty object, then changes, until the context ends, which is not
+// an error. A stream that is cut after Synced is resumed where it was. The query may have selectors. With partial, objects have
 // metadata only.
 func Watch[T any, P Versioned[T]](ctx context.Context, c *Client, path string, query url.Values, partial bool, each func(event string, object P)) error {
 	version := ""
@@ -134,7 +134,7 @@ func Watch[T any, P Versioned[T]](ctx context.Context, c *Client, path string, q
 
 const bookmark = "BOOKMARK"
 
-// follow one stream until it ends; it says whether all that was there has been told.
+// follow reads one stream until it ends; it returns whether all initial objects have been reported.
 func follow[T any, P Versioned[T]](ctx context.Context, c *Client, path string, partial, synced bool, each func(event string, object P)) (bool, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
 	if err != nil {

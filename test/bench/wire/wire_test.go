@@ -42,7 +42,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestWatch: a stream that is cut goes on where it was, until there is an error.
+// TestWatch: a stream that is cut is resumed where it was, until there is an error.
 func TestWatch(t *testing.T) {
 	streams := []string{
 		`{"type":"ADDED","object":{"metadata":{"name":"a","resourceVersion":"3"}}}
@@ -78,7 +78,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchEnds: what is cut before all was told is an error, as it would be reported twice; the end of the context is none.
+// TestWatchEnds: a cut before all initial objects were reported is an error, as they would be reported twice; the end of the
+// context is none.
 func TestWatchEnds(t *testing.T) {
 	for text, want := range map[string]string{``: "cut", `{"type":"ADDED","object":{"metadata":7}}`: "read an object"} {
 		c := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })

@@ -13,10 +13,10 @@ import (
 	"stoic/training/kinds"
 )
 
-// sparseFrom is the size from which a job's TF_CONFIG would be longer than a process may be given.
+// sparseFrom is the size from which a job's TF_CONFIG would exceed the limit for an environment of a process.
 const sparseFrom = 2500
 
-// All workloads.
+// All returns all workloads.
 func All() []Workload {
 	standard := shape{servers: 1, workers: 4, runs: 3 * time.Second, exit: "0"}
 	single := shape{workers: 1, runs: 3 * time.Second, exit: "0"}
@@ -45,13 +45,13 @@ func All() []Workload {
 	}
 }
 
-// mpiV2Beta1 is the MPIJob that a plain installation does not have.
+// mpiV2Beta1 returns the version of MPIJob that a plain installation does not have.
 func mpiV2Beta1() *training.Kind {
 	all := kinds.Served()
 	return all[slices.IndexFunc(all, func(k *training.Kind) bool { return k.Name == kinds.MPIJob().Name && k.Version == "v2beta1" })]
 }
 
-// Names of all workloads.
+// Names returns those of all workloads.
 func Names() (names []string) {
 	for _, w := range All() {
 		names = append(names, w.Name)
@@ -62,7 +62,7 @@ func Names() (names []string) {
 func one(size int) int { return size }
 func none(int) int     { return 0 }
 
-// burst asks for all jobs at once, of these shapes in turn, and waits for their ends.
+// burst creates all jobs together, of these shapes in turn, and waits for their ends.
 func burst(shapes ...shape) func(context.Context, *session, int) error {
 	return func(ctx context.Context, s *session, size int) error {
 		if err := s.start(ctx); err != nil {
@@ -78,7 +78,7 @@ func burst(shapes ...shape) func(context.Context, *session, int) error {
 	}
 }
 
-// conclude takes stock, also after a failure.
+// conclude records the results, also after a failure.
 func (s *session) conclude(ctx context.Context, jobs int, err error) error {
 	if err == nil {
 		err = s.settle(ctx)
@@ -103,7 +103,7 @@ func wide(ctx context.Context, s *session, size int) error {
 	return s.conclude(ctx, 1, err)
 }
 
-// resting stores jobs that have ended, as somebody else's operator left them, then starts the subject.
+// resting stores finished jobs, as another operator left them, then starts the subject.
 func resting(ctx context.Context, s *session, size int) error {
 	const status = `{"status":{"conditions":[{"type":"Created","status":"True","reason":"TFJobCreated","message":"TFJob is created.","lastUpdateTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:00:00Z"},` +
 		`{"type":"Running","status":"False","reason":"TFJobRunning","message":"TFJob is running.","lastUpdateTime":"2026-01-01T00:00:05Z","lastTransitionTime":"2026-01-01T00:00:05Z"},` +
@@ -168,8 +168,8 @@ func churn(ctx context.Context, s *session, size int) error {
 	return s.conclude(ctx, size, err)
 }
 
-// beside runs healthy jobs in one namespace while malformed ones are stored in another. They come no faster than two cores
-// can take them: the time that a job waits for others says nothing of the malformed ones.
+// beside runs healthy jobs in one namespace while malformed ones are stored in another. They are created no faster than two cores
+// can handle: otherwise jobs would wait for each other, which shows nothing about the malformed ones.
 func beside(sh shape) func(context.Context, *session, int) error {
 	return func(ctx context.Context, s *session, size int) error {
 		err := s.inParallel(ctx, size, func(ctx context.Context, i int) error {
@@ -205,7 +205,7 @@ func oneByOne(sh shape) func(context.Context, *session, int) error {
 	}
 }
 
-// podFailures has many jobs run, and lets one pod after the other fail.
+// podFailures runs many jobs, and makes one pod after the other fail.
 func podFailures(ctx context.Context, s *session, size int) error {
 	err := s.start(ctx)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 
 const kilobyte, megabyte = 1e3, 1e6
 
-// finish puts into the result what the subject has cost since begin, for so many jobs. It is done also if the workload
-// did not come to its end.
+// finish adds to the result what the subject has cost since begin, for so many jobs. It does so even if the workload failed.
 func (s *session) finish(ctx context.Context, jobs int) error {
 	if _, err := s.audit.Update(); err != nil {
 		return err
@@ -60,7 +59,7 @@ func (s *session) latencies() {
 	}
 }
 
-// dropped counts the events that Stoic says it will never tell; other operators do not say. A postponed one is told later.
+// dropped returns the events that Stoic reports as dropped for good, without postponed ones; other operators do not report this.
 func dropped(metrics string) (lost float64, known bool) {
 	for lines := bufio.NewScanner(strings.NewReader(metrics)); lines.Scan(); {
 		line := lines.Text()
@@ -68,7 +67,7 @@ func dropped(metrics string) (lost float64, known bool) {
 			continue
 		}
 		known = true
-		for _, result := range []string{"refused", "late"} {
+		for _, result := range []string{"refused", "late", "dropped"} {
 			if strings.Contains(line, `result="`+result+`"`) {
 				value, _ := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64) // Prometheus writes numbers
 				lost += value

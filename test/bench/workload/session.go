@@ -26,23 +26,23 @@ import (
 )
 
 const (
-	// Namespaces: measured jobs live in the first, what is merely stored in the second.
+	// Namespaces: measured jobs are in the first, objects that are only stored in the second.
 	measured, stored = "measured", "stored"
 
-	// patience is how long nothing may happen before a workload is given up.
+	// patience is how long nothing may change before a workload fails.
 	patience = 2 * time.Minute
-	// quiet is how long the subject must not ask for anything to count as settled.
+	// quiet is how long the subject must send no request to count as settled.
 	quiet = 1500 * time.Millisecond
-	// creators ask for jobs at the same time.
+	// creators is how many goroutines create jobs in parallel.
 	creators    = 16
-	look        = 25 * time.Millisecond // how often conditions are looked at
+	look        = 25 * time.Millisecond // the interval of polling
 	tellEvery   = 5 * time.Second
 	podsPerNode = 900
 )
 
 // Subject is what is measured.
 type Subject struct {
-	// Name is one of report's.
+	// Name is one of the subjects in package report.
 	Name string
 	// Words of its command line; see operator.Options.
 	Words []string
@@ -52,7 +52,7 @@ type Subject struct {
 
 // Setting of a measurement.
 type Setting struct {
-	// Root is the checkout, and Dir takes the subjects' logs.
+	// Root is the checkout, and Dir is for the subjects' logs.
 	Root, Dir string
 	Subject   Subject
 	// Scale is the share of the usual sizes.
@@ -72,7 +72,7 @@ type session struct {
 	watch       *watcher
 	heard       chan error // the end of the watcher
 	before      measure.Footprint
-	counted     int // of the subject's requests so far, those that were forgotten included
+	counted     int // the subject's requests so far, including forgotten ones
 }
 
 // open starts a control plane and the watcher; the subject is not yet started.
@@ -104,7 +104,7 @@ func open(ctx context.Context, setting Setting, w Workload, result *report.Resul
 	return nil, errors.Join(fmt.Errorf("watch jobs: %w", err), s.close())
 }
 
-// served are the kinds that the API server serves.
+// served returns the kinds that the API server serves.
 func served(v2beta1 bool) []*training.Kind {
 	if !v2beta1 {
 		return kinds.All()
@@ -115,7 +115,7 @@ func served(v2beta1 bool) []*training.Kind {
 func (s *session) close() error {
 	var failed []error
 	if s.process != nil {
-		// It has done its work: the code with which it ends does not matter.
+		// Its work is done: its exit code does not matter.
 		if err := s.process.Stop(context.Background()); !errors.As(err, new(*exec.ExitError)) {
 			failed = append(failed, err)
 		}
@@ -123,8 +123,8 @@ func (s *session) close() error {
 	return errors.Join(append(failed, s.audit.Close(), s.environment.Close())...)
 }
 
-// start the subject and wait until it works: a job that was there before has its pod, and ends. What it has done until
-// then is not counted.
+// start starts the subject and waits until it works: a job that existed before has its pod, and ends. What the subject has done
+// until then is not counted.
 func (s *session) start(ctx context.Context) (err error) {
 	const canary = "canary"
 	if err := s.create(ctx, canary, shape{workers: 1, runs: 100 * time.Millisecond, exit: "0"}); err != nil {
@@ -153,7 +153,7 @@ func (s *session) start(ctx context.Context) (err error) {
 	return s.begin(ctx)
 }
 
-// begin counting from here, when nothing is written any more.
+// begin waits until nothing is written any longer, and starts to count.
 func (s *session) begin(ctx context.Context) (err error) {
 	if err := s.settle(ctx); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (s *session) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// create asks for a job of the measured ones.
+// create creates one of the measured jobs.
 func (s *session) create(ctx context.Context, name string, sh shape) error {
 	body := sh.body(name)
 	s.watch.ask(name, sh.pods())
@@ -173,7 +173,7 @@ func (s *session) create(ctx context.Context, name string, sh shape) error {
 
 func jobName(i int) string { return "job-" + strconv.Itoa(i) }
 
-// submit count jobs as fast as they are taken, of these shapes in turn.
+// submit creates count jobs as fast as they are accepted, of these shapes in turn.
 func (s *session) submit(ctx context.Context, count int, shapes ...shape) error {
 	return s.inParallel(ctx, count, func(ctx context.Context, i int) error { return s.create(ctx, jobName(i), shapes[i%len(shapes)]) })
 }
@@ -200,7 +200,7 @@ func (s *session) inParallel(ctx context.Context, count int, do func(ctx context
 	return group.Wait()
 }
 
-// paced calls do for 0..count-1, so many a second.
+// paced calls do for 0..count-1, at this rate.
 func (s *session) paced(ctx context.Context, count int, perSecond float64, do func(i int) error) error {
 	ticker := time.NewTicker(time.Duration(float64(time.Second) / perSecond))
 	defer ticker.Stop()
@@ -227,7 +227,7 @@ func (s *session) tell() {
 	s.Say("%s: %d jobs asked for, %d have their pods (%d pods), %d seen Running, %d ended, %d gone", s.name, c.asked, c.made, s.watch.peak(), c.running, c.ended, c.gone)
 }
 
-// await until the condition holds, for as long as something happens.
+// await waits until the condition holds, as long as something changes.
 func (s *session) await(ctx context.Context, what string, holds func(counts) bool) error {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
@@ -251,7 +251,7 @@ func (s *session) await(ctx context.Context, what string, holds func(counts) boo
 	}
 }
 
-// alive waits for the next look, and says what has ended meanwhile.
+// alive waits for the next poll, and returns an error if something has ended meanwhile.
 func (s *session) alive(ctx context.Context, next <-chan time.Time) error {
 	select {
 	case <-next:
@@ -267,7 +267,7 @@ func (s *session) alive(ctx context.Context, next <-chan time.Time) error {
 	}
 }
 
-// settle waits until the subject has asked for nothing for a while.
+// settle waits until the subject has sent no request for a while.
 func (s *session) settle(ctx context.Context) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
@@ -292,7 +292,7 @@ func (s *session) settle(ctx context.Context) error {
 	return nil
 }
 
-// rest is how much CPU time the subject takes while nothing happens, in percent of a core.
+// rest returns how much CPU time the idle subject takes, in percent of a core.
 func (s *session) rest(ctx context.Context, period time.Duration) (percent float64, after measure.Footprint, err error) {
 	before, err := s.process.Footprint()
 	if err != nil {

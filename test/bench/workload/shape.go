@@ -9,19 +9,18 @@ import (
 	"stoic/training/kinds"
 )
 
-// shape of the jobs of a workload.
+// shape describes the jobs of a workload.
 type shape struct {
 	// kind of the jobs; nil is TFJob.
 	kind *training.Kind
-	// servers are parameter servers of a TFJob; of another kind they are replicas of its first replica type, if that is another
-	// than Worker.
+	// servers is the number of parameter servers of a TFJob, or of replicas of another kind's first replica type, unless that is Worker.
 	servers, workers int
-	// runs is how long each container runs before it ends with exit; 0 for ever.
+	// runs is how long each container runs before it exits with exit; 0 is forever.
 	runs time.Duration
 	exit string
-	// retries with restart policy ExitCode; 0 for the policy Never.
+	// retries is the back-off limit with restart policy ExitCode; 0 means the policy Never.
 	retries int
-	// sparse leaves the other workers out of TF_CONFIG, which else is longer than a process may be given.
+	// sparse omits the other workers from TF_CONFIG, which would otherwise be too long for the environment of a process.
 	sparse bool
 }
 
@@ -56,7 +55,7 @@ func (s shape) body(name string) []byte {
 		}}
 	}
 	worker := ends
-	if kind.Name == kinds.MPIJob().Name { // they wait for what the launcher starts in them, and end with the job
+	if kind.Name == kinds.MPIJob().Name { // workers wait for the launcher to start processes in them, and end with the job
 		worker = map[string]string{}
 	}
 	rtypes := map[string]any{"Worker": rtype(s.workers, worker)}
@@ -70,7 +69,7 @@ func (s shape) body(name string) []byte {
 	return job(kind, name, spec)
 }
 
-// serversOf is the replica type whose replicas a shape calls servers.
+// serversOf returns the replica type whose replicas a shape calls servers.
 func serversOf(kind *training.Kind) string {
 	if kind.Name == kinds.TFJob().Name {
 		return "PS"
@@ -78,8 +77,8 @@ func serversOf(kind *training.Kind) string {
 	return kind.ReplicaTypes[0].Name
 }
 
-// ofEachKind is the standard job as one of each kind, as many pods each: a master or a launcher in the place of the parameter
-// server, and where there is neither one more worker.
+// ofEachKind returns the standard job as one of each kind, with as many pods each: a master or a launcher instead of the
+// parameter server, and one more worker for a kind with neither.
 func ofEachKind(standard shape) (shapes []shape) {
 	for _, kind := range kinds.All() {
 		s := standard
@@ -91,7 +90,7 @@ func ofEachKind(standard shape) (shapes []shape) {
 	return shapes
 }
 
-// malformed is a job that no operator can run: an argument that is a number, as thousands have written it.
+// malformed returns a job that no operator can run: an argument is a number, a common mistake.
 func malformed(name string) []byte {
 	container := map[string]any{"name": "tensorflow", "image": "training:1", "args": []any{"--steps", 1000}}
 	return job(kinds.TFJob(), name, map[string]any{"tfReplicaSpecs": map[string]any{"Worker": map[string]any{

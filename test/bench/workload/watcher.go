@@ -13,9 +13,9 @@ import (
 	"stoic/training"
 )
 
-// sight is when a watcher heard of what happened to a job.
+// sight has the times at which a watcher observed the states of a job.
 type sight struct {
-	asked time.Time // when its creation was asked for
+	asked time.Time // when its creation was requested
 	pods  int
 	want  int // pods
 	made  time.Time
@@ -25,7 +25,7 @@ type sight struct {
 	rejected                                 bool
 }
 
-// watcher notes when jobs of one namespace, of whatever kinds and with a name of its own each, reach which state. What it hears of others is not its business.
+// watcher records when jobs of one namespace, of any kind and with unique names, reach which state. It ignores other jobs.
 type watcher struct {
 	namespace string
 	kinds     []*training.Kind
@@ -34,19 +34,19 @@ type watcher struct {
 	jobs        map[string]*sight
 	podFailures map[string]time.Time // of pods, by name
 	counts      counts
-	pods        int // seen alive at once, at most
+	pods        int // the most seen alive at a time
 	alive       int
-	moved       time.Time // when anything new was heard
+	moved       time.Time // when anything new was observed
 }
 
-// counts of jobs that have come so far.
+// counts counts the jobs that have reached each state.
 type counts struct{ asked, made, running, ended, gone, rejected int }
 
 func newWatcher(namespace string, served []*training.Kind) *watcher {
 	return &watcher{namespace: namespace, kinds: served, jobs: map[string]*sight{}, podFailures: map[string]time.Time{}, moved: time.Now()}
 }
 
-// follow listens until the context ends; synced is called when it hears.
+// follow watches until the context ends; it calls synced when all watches are synced.
 func (w *watcher) follow(ctx context.Context, api *wire.Client, synced func()) error {
 	var ready sync.WaitGroup
 	ready.Add(2 + len(w.kinds))
@@ -86,7 +86,7 @@ func (w *watcher) follow(ctx context.Context, api *wire.Client, synced func()) e
 	return group.Wait()
 }
 
-// controllers are the values of the label by which operators know their pods.
+// controllers returns the values of the label by which operators know their pods.
 func (w *watcher) controllers() (names []string) {
 	for _, kind := range w.kinds {
 		names = append(names, kind.Controller)
@@ -94,7 +94,7 @@ func (w *watcher) controllers() (names []string) {
 	return names
 }
 
-// ask notes that a job is about to be created.
+// ask records that a job is about to be created.
 func (w *watcher) ask(name string, pods int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,7 +137,7 @@ func (w *watcher) job(event string, j *wire.Job, now time.Time) {
 	}
 }
 
-// first notes the time of what happens for the first time.
+// first records the time of what happens for the first time.
 func first(at *time.Time, now time.Time, count *int, moved *time.Time) {
 	if at.IsZero() {
 		*at, *moved = now, now
@@ -168,7 +168,7 @@ func (w *watcher) pod(event string, p *wire.Object, now time.Time) {
 	}
 }
 
-// podFailure: a pod has come to be Failed, which the API server tells as an addition to those that are.
+// podFailure records that a pod has become Failed, which a watch of failed pods reports as ADDED.
 func (w *watcher) podFailure(event string, p *wire.Object, now time.Time) {
 	if event != "ADDED" {
 		return
@@ -185,14 +185,14 @@ func (w *watcher) progress() (counts, time.Time) {
 	return w.counts, w.moved
 }
 
-// peak is how many pods there were at once, at most.
+// peak returns the most pods that existed at a time.
 func (w *watcher) peak() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.pods
 }
 
-// times from the request for a job to what at tells, of the jobs that have come so far.
+// times returns the times from a job's creation request to the state of at, for the jobs that have reached it.
 func (w *watcher) times(at func(*sight) time.Time) (all []time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -216,7 +216,7 @@ func (w *watcher) unseen() (n int) {
 	return n
 }
 
-// forget all jobs, so that those before a measurement do not count.
+// forget drops all jobs, so that those before a measurement do not count.
 func (w *watcher) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -225,21 +225,21 @@ func (w *watcher) forget() {
 	w.pods = w.alive
 }
 
-// since is how long after began a job had its pods.
+// since returns how long after began a job had its pods.
 func (w *watcher) since(name string, began time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.jobs[name].made.Sub(began)
 }
 
-// failureReported says whether a pod has been seen to fail and its job to tell of it.
+// failureReported reports whether a pod has been seen to fail and its job to end.
 func (w *watcher) failureReported(job, pod string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return !w.podFailures[pod].IsZero() && !w.jobs[job].ended.IsZero()
 }
 
-// reportTook is how long after a pod's death its job told of it.
+// reportTook returns how long after a pod's failure its job ended.
 func (w *watcher) reportTook(job, pod string) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -24,7 +24,7 @@ func pod(job, name string) *wire.Object {
 	return &wire.Object{Metadata: wire.Meta{Name: name, Labels: map[string]string{training.LabelJob: job}}}
 }
 
-// TestWatcher: what is heard for the first time counts, and its time stays.
+// TestWatcher: the first observation counts, and its time does not change.
 func TestWatcher(t *testing.T) {
 	w := newWatcher(measured, kinds.All())
 	w.ask("a", 2)
@@ -66,7 +66,7 @@ func TestWatcher(t *testing.T) {
 	}
 }
 
-// TestEachKind: the workload of all kinds has jobs of each, sound and of as many pods as the standard job.
+// TestEachKind: the workload of all kinds has valid jobs of each, with as many pods as the standard job.
 func TestEachKind(t *testing.T) {
 	standard := shape{servers: 1, workers: 4, runs: time.Second, exit: "0"}
 	shapes := ofEachKind(standard)
@@ -89,7 +89,7 @@ func TestEachKind(t *testing.T) {
 	}
 }
 
-// TestShapes: healthy jobs are jobs without a warning, malformed ones are none.
+// TestShapes: healthy jobs convert without a warning, and malformed ones do not convert.
 func TestShapes(t *testing.T) {
 	object := func(body []byte) *convert.Result {
 		u := &unstructured.Unstructured{}
@@ -123,8 +123,8 @@ func TestDropped(t *testing.T) {
 	}{
 		"":                 {0, false},
 		"other_metric 3\n": {0, false},
-		"# HELP\ntraining_operator_events_total{result=\"sent\"} 7\n":                                               {0, true},
-		"training_operator_events_total{result=\"late\"} 2\ntraining_operator_events_total{result=\"refused\"} 1\n": {3, true},
+		"# HELP\ntraining_operator_events_total{result=\"sent\"} 7\n": {0, true},
+		"training_operator_events_total{result=\"late\"} 2\ntraining_operator_events_total{result=\"refused\"} 1\ntraining_operator_events_total{result=\"dropped\"} 4\n": {7, true},
 	} {
 		if lost, known := dropped(text); lost != want.lost || known != want.known {
 			t.Errorf("%q: %v, %v", text, lost, known)
@@ -144,7 +144,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// TestNames: every workload has a name of its own and sizes that go up; the bare client runs at sizes that there are.
+// TestNames: every workload has a unique name and increasing sizes; the bare client runs at existing sizes.
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, w := range All() {

@@ -1,5 +1,5 @@
-// Coredns is CoreDNS with the few plugins that a cluster's names need. There is no cache: a name that is asked for before
-// its pod is up would stay unknown.
+// Coredns is CoreDNS with the few plugins that a cluster's names need. There is no cache: a name that is looked up before its pod
+// is up would stay unknown.
 package main
 
 import (

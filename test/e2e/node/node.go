@@ -20,7 +20,7 @@ import (
 	"stoic/test/e2e/supplies"
 )
 
-// Name is that of the one node, as the API server knows it.
+// Name is the name of the node in the API server.
 const Name = name
 
 // Node is a running cluster of one node.
@@ -32,9 +32,9 @@ type Node struct {
 	began    time.Time
 
 	parts sync.WaitGroup
-	// imports of images, of those that are needed at once and of the others. See Imported.
+	// imports of images: the first are needed immediately, the late ones later. See Imported.
 	first, late errgroup.Group
-	// ctx ends when a part has ended; its cause says which, and what it said last.
+	// ctx ends when a part has ended; its cause says which, and has the end of its log.
 	ctx  context.Context
 	fail context.CancelCauseFunc
 }
@@ -42,8 +42,8 @@ type Node struct {
 // readyTimeout is that of one part. A machine may be busy.
 const readyTimeout = 3 * time.Minute
 
-// Start starts a node and returns when it takes pods; see Imported. It removes what a killed one has left. The caller holds the supplies,
-// so there is one at a time. The node ends with Stop, or with this process.
+// Start starts a node and returns when it accepts pods; see Imported. It removes what a killed one has left. The caller holds the
+// supplies, so there is one at a time. The node ends with Stop, or with this process.
 func Start(ctx context.Context, s *supplies.Supplies, progress io.Writer) (_ *Node, err error) {
 	n := &Node{dir: filepath.Join(s.Dir, "node"), supplies: s, progress: progress, began: time.Now()}
 	n.ctx, n.fail = context.WithCancelCause(ctx)
@@ -84,8 +84,7 @@ func Start(ctx context.Context, s *supplies.Supplies, progress io.Writer) (_ *No
 	return n, nil
 }
 
-// importImages lets containerd unpack the images: those that are needed at once, one after the other, and beside them the late ones, which
-// are large.
+// importImages lets containerd unpack the images: the first ones one after the other, and in parallel the late ones, which are large.
 func (n *Node) importImages() {
 	for late, group := range map[bool]*errgroup.Group{false: &n.first, true: &n.late} {
 		group.Go(func() error {
@@ -106,11 +105,11 @@ func (n *Node) importImages() {
 // Imported waits until the node has the late images, too.
 func (n *Node) Imported() error { return n.late.Wait() }
 
-// step is a part to start, and a command that succeeds when it is ready.
+// step is a part to start, and a command that succeeds when the part is ready.
 type step struct {
 	part       string
 	run, ready []string
-	// fed: it ends with its input, which ends with the node.
+	// fed: it ends when its input does, which ends with the node.
 	fed bool
 }
 
@@ -124,7 +123,7 @@ func (n *Node) say(format string, args ...any) {
 	fmt.Fprintf(n.progress, "%4.0f s  %s\n", time.Since(n.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// prepare makes folder and cgroups anew.
+// prepare recreates the folder and the cgroups.
 func (n *Node) prepare() error {
 	if err := n.remove(); err != nil {
 		return err
@@ -149,7 +148,7 @@ func (n *Node) prepare() error {
 	return n.configure(n.supplies)
 }
 
-// remove removes what a node leaves: no process of it runs any more.
+// remove removes what a node leaves: none of its processes runs any longer.
 func (n *Node) remove() error {
 	tops, err := hierarchies()
 	if err != nil {
@@ -191,11 +190,11 @@ func removeCgroups(top string) error {
 		if err != syscall.EBUSY || time.Now().After(deadline) {
 			return fmt.Errorf("remove the cgroup %s: %w", top, err)
 		}
-		time.Sleep(50 * time.Millisecond) // between two looks: the kernel tells nobody
+		time.Sleep(50 * time.Millisecond) // polling: the kernel sends no notice
 	}
 }
 
-// take starts a part and awaits that it is ready.
+// take starts a part and waits until it is ready.
 func (n *Node) take(s step) error {
 	n.say("start %s", s.part)
 	log, err := os.Create(n.log(s.part))
@@ -203,7 +202,7 @@ func (n *Node) take(s step) error {
 		return fmt.Errorf("open the log of %s: %w", s.part, err)
 	}
 	c := n.sandbox.command(context.Background(), s.run[0], s.run[1:]...)
-	// The shim of containerd is searched there.
+	// Containerd searches its shim there.
 	c.Env = append(c.Env, "PATH="+n.supplies.Containerd+":"+filepath.Dir(n.supplies.Runc)+":"+os.Getenv("PATH"))
 	c.Stdout, c.Stderr = log, log
 	if s.fed {
@@ -234,7 +233,7 @@ func (n *Node) take(s step) error {
 		case time.Now().After(deadline):
 			return fmt.Errorf("wait until %s is ready: %w\n%s", s.part, err, n.tail(s.part))
 		}
-		time.Sleep(100 * time.Millisecond) // between two looks: a part tells nobody that it is ready
+		time.Sleep(100 * time.Millisecond) // polling: a part sends no notice that it is ready
 	}
 }
 
@@ -247,7 +246,7 @@ func (n *Node) run(command []string) error {
 	return nil
 }
 
-// tail is the end of what a part has said, for a message about a failure.
+// tail returns the end of a part's log, for a message about a failure.
 func (n *Node) tail(part string) string {
 	content, err := os.ReadFile(n.log(part))
 	if err != nil {
@@ -257,10 +256,10 @@ func (n *Node) tail(part string) string {
 	return strings.Join(lines[max(0, len(lines)-15):], "\n")
 }
 
-// Context ends when the node does, by itself or by Stop.
+// Context returns a context that ends when the node does, by itself or by Stop.
 func (n *Node) Context() context.Context { return n.ctx }
 
-// Kubectl is a command of the cluster's admin.
+// Kubectl returns a kubectl command of the cluster's admin.
 func (n *Node) Kubectl(ctx context.Context, args ...string) *exec.Cmd {
 	return n.sandbox.command(ctx, n.supplies.Kubectl, n.kubectl(args)...)
 }
@@ -269,12 +268,12 @@ func (n *Node) kubectl(args []string) []string {
 	return append([]string{"--kubeconfig", n.secret(admin + ".kubeconfig")}, args...)
 }
 
-// Helm is a command of the same user.
+// Helm returns a helm command of the same user.
 func (n *Node) Helm(ctx context.Context, args ...string) *exec.Cmd {
 	return n.sandbox.command(ctx, n.supplies.Helm, append([]string{"--kubeconfig", n.secret(admin + ".kubeconfig")}, args...)...)
 }
 
-// Task does something to the processes of a container, as "kill", "--signal", "KILL": what a kubelet would not do.
+// Task acts on the processes of a container, as "kill", "--signal", "KILL": what a kubelet would not do.
 func (n *Node) Task(verb string, args ...string) error {
 	return n.run(append(append(n.ctr(), "task", verb), args...))
 }
@@ -283,7 +282,7 @@ func (n *Node) ctr() []string {
 	return []string{filepath.Join(n.supplies.Containerd, "ctr"), "--address", socket, "--namespace", "k8s.io"}
 }
 
-// Stop ends the node and removes what it leaves.
+// Stop ends the node and removes its files.
 func (n *Node) Stop() error {
 	n.fail(errors.New("the node is stopped"))
 	if n.sandbox != nil {

@@ -12,10 +12,10 @@ import (
 	"stoic/test/e2e/supplies"
 )
 
-// name is that of the one node.
+// name is the name of the node.
 const name = "node"
 
-// cgroup is below which the kubelet makes those of pods.
+// cgroup is the parent of the cgroups that the kubelet creates for pods.
 const cgroup = "stoic-e2e"
 
 const (
@@ -66,10 +66,10 @@ func identities(dir string) (*authority, error) {
 func (n *Node) storeArguments() []string {
 	return []string{store, "--name=e2e", "--data-dir=" + n.path("etcd"), "--listen-client-urls=" + storeURL, "--advertise-client-urls=" + storeURL,
 		"--listen-peer-urls=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380", "--initial-cluster=e2e=http://127.0.0.1:2380",
-		"--unsafe-no-fsync", "--log-level=warn"} // the data need not survive a power cut
+		"--unsafe-no-fsync", "--log-level=warn"} // the data need not survive a power failure
 }
 
-// serverArguments: what a cluster has by default is on, the permissions of nodes and service accounts among it.
+// serverArguments: a cluster's defaults are on, including the permissions of nodes and service accounts.
 func (n *Node) serverArguments() []string {
 	return []string{server, "--etcd-servers=" + storeURL, "--bind-address=0.0.0.0", "--secure-port=443", "--advertise-address=" + nodeAddress,
 		"--tls-cert-file=" + n.secret("server.crt"), "--tls-private-key-file=" + n.secret("server.key"), "--client-ca-file=" + n.secret(authorityFile),
@@ -125,7 +125,7 @@ func (n *Node) configure(s *supplies.Supplies) error {
 	return nil
 }
 
-// runtimeConfig: who has not all capabilities cannot lower the OOM score of a pause container.
+// runtimeConfig: a process without all capabilities cannot lower the OOM score of a pause container.
 const runtimeConfig = `version = 2
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = %q
@@ -146,7 +146,7 @@ const networkConfig = `{"cniVersion": "0.4.0", "name": "pods", "plugins": [{"typ
   "hairpinMode": true, "ipam": {"type": "host-local", "ranges": [[{"subnet": %q, "gateway": %q}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}
 `
 
-// kubeletConfig: images are never removed, since nothing can be pulled again; a full disk is not the test's affair.
+// kubeletConfig: images are never removed, since none can be pulled again; a full disk is not part of the test.
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 containerRuntimeEndpoint: unix://%s
@@ -170,7 +170,7 @@ imageGCLowThresholdPercent: 99
 evictionHard: {memory.available: "0%%", nodefs.available: "0%%", nodefs.inodesFree: "0%%", imagefs.available: "0%%", imagefs.inodesFree: "0%%"}
 `
 
-// namesConfig has no cache: a name that is asked for before its pod is up would stay unknown.
+// namesConfig has no cache: a name that is looked up before its pod is up would stay unknown.
 const namesConfig = `.:53 {
     bind %s
     errors

@@ -15,7 +15,7 @@ import (
 	"syscall"
 )
 
-// Addresses within the sandbox. Those of services are the node's own: no proxy is needed for the two that there are.
+// Addresses within the sandbox. Those of services are the node's own: the only two services need no proxy.
 const (
 	nodeAddress   = "10.88.0.1"
 	podNetwork    = "10.88.0.0/16"
@@ -32,8 +32,8 @@ type sandbox struct {
 	lifeline io.Closer
 }
 
-// enclose starts the first process of new namespaces and furnishes them. Dir is bound to where the programs of a node write
-// by default; folders of the machine that they would write into are hidden.
+// enclose starts the first process of new namespaces and sets them up. It binds dir to where the programs of a node write by
+// default, and hides the folders of the machine that they would write into.
 func enclose(ctx context.Context, dir, pause string) (*sandbox, error) {
 	s := &sandbox{dir: dir, first: exec.Command(pause, "-lifeline")}
 	s.first.SysProcAttr = &syscall.SysProcAttr{
@@ -54,7 +54,8 @@ func enclose(ctx context.Context, dir, pause string) (*sandbox, error) {
 	return s, nil
 }
 
-// furnish: a bridge whose address nobody sets takes that of one of its ports; pods would lose it as others come and go.
+// furnish sets the address of the bridge: without one it takes that of one of its ports, and pods would lose it as others are
+// created and deleted.
 const furnish = `
 mount --make-rshared /
 mount -t proc proc /proc
@@ -74,7 +75,7 @@ func (s *sandbox) command(ctx context.Context, program string, args ...string) *
 	target := strconv.Itoa(s.first.Process.Pid)
 	c := exec.CommandContext(ctx, "nsenter", append([]string{"--target", target, "--pid", "--mount", "--net", "--ipc", "--uts", "--", program}, args...)...)
 	c.Env = append(os.Environ(), "TMPDIR="+filepath.Join(s.dir, "tmp"), "HOME="+filepath.Join(s.dir, "tmp"))
-	// nsenter forks to be in the namespace of processes: what it runs is its child, and ends with its group.
+	// nsenter forks to enter the PID namespace: the program is its child, and ends with its group.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	return c
@@ -82,7 +83,7 @@ func (s *sandbox) command(ctx context.Context, program string, args ...string) *
 
 // end ends all processes of the sandbox. When it returns none is left.
 func (s *sandbox) end() error {
-	// The end of its input ends the first process, and the kernel ends the others before that is done.
+	// The end of its input ends the first process, and the kernel ends the others before the first has ended.
 	err := s.lifeline.Close()
 	if failure := s.first.Wait(); failure != nil {
 		err = errors.Join(err, failure)
@@ -93,7 +94,7 @@ func (s *sandbox) end() error {
 	return nil
 }
 
-// hierarchies are the folders in which cgroups are made: one for each controller, or one for all.
+// hierarchies returns the folders in which cgroups are created: one for each controller, or one for all.
 func hierarchies() ([]string, error) {
 	content, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {

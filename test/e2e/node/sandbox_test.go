@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childVariable makes this program a process that has a sandbox and waits to be killed.
+// childVariable turns this program into a process that has a sandbox and waits to be killed.
 const childVariable = "STOIC_E2E_SANDBOX"
 
 // TestSandboxEndsWithItsProcess: kill -9 of the process that has a sandbox ends everything in it.
@@ -61,7 +61,7 @@ func TestSandboxEndsWithItsProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = child.Wait() // it was killed
-	// The first process of a namespace is gone when all others are.
+	// The first process of a namespace ends after all others.
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 30_000)
 	for errors.Is(err, unix.EINTR) {
 		n, err = unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 30_000)
@@ -71,7 +71,7 @@ func TestSandboxEndsWithItsProcess(t *testing.T) {
 	}
 }
 
-// holdSandbox runs something in a sandbox that does not end by itself, and waits for its own end.
+// holdSandbox runs an endless process in a sandbox, and waits for its own end.
 func holdSandbox(t *testing.T, dir string) {
 	s, err := enclose(context.Background(), dir, filepath.Join(dir, "pause"))
 	if err != nil {

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Pause is the first process of a pod, and of a node: it does nothing but bury processes whose parents have ended. It ends
-// by SIGTERM or, with -lifeline, when its standard input does; all other processes of its namespace end with it.
+// Pause is the first process of a pod, and of a node: it only reaps processes whose parents have ended. It ends by SIGTERM or,
+// with -lifeline, when its standard input does; all other processes of its namespace end with it.
 package main
 
 import (
@@ -19,7 +19,7 @@ func main() {
 	signal.Notify(signals, syscall.SIGCHLD, syscall.SIGTERM, syscall.SIGINT)
 	if *lifeline {
 		go func() {
-			_, _ = io.Copy(io.Discard, os.Stdin) // an input that cannot be read has ended
+			_, _ = io.Copy(io.Discard, os.Stdin) // an unreadable input has ended
 			os.Exit(0)
 		}()
 	}
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// bury waits for all children that have ended. Signals of several may arrive as one.
+// bury reaps all children that have ended. Signals of several may arrive as one.
 func bury() {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)

@@ -17,12 +17,12 @@ import (
 	"syscall"
 )
 
-// packages are taken out of Debian's archive, not installed: they would start services, and outlive the test.
+// packages are extracted from Debian's archive, not installed: installed ones would start services, and outlive the test.
 func packages() []string {
 	return []string{"containerd", "runc", "containernetworking-plugins", "mmdebstrap"}
 }
 
-// keyring verifies the releases of Debian, those that are newer than this machine's, too.
+// keyring verifies the releases of Debian, including those that are newer than this machine's.
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 // system is an image of a Debian release with some packages.
@@ -34,8 +34,8 @@ type system struct {
 	optional bool
 }
 
-// systems are the images with MPI, and one with PyTorch. The former are set up as those of mpi-operator are: sshd asks nothing of the modes of a mounted
-// key, ssh asks nobody whether a host is known, and mpiuser can run an sshd of its own at port 2222.
+// systems returns the images with MPI, and one with PyTorch. The former are set up like those of mpi-operator: sshd does not
+// check the modes of a mounted key, ssh does not verify host keys, and mpiuser can run its own sshd at port 2222.
 func systems() []system {
 	hooks := []string{
 		`mkdir -p "$1/run/sshd"`,
@@ -53,16 +53,15 @@ func systems() []system {
 	}
 }
 
-// torchrun repairs that of Debian's torch 1.13: since Python 3.11 a loop over the class of an enumeration of flags leaves out the one
-// that is zero.
+// torchrun repairs that of Debian's torch 1.13: since Python 3.11 a loop over an enumeration of flags omits the one that is zero.
 const torchrun = `sed -i 's/for s in Std:/for s in Std.__members__.values():/' "$1/usr/lib/python3/dist-packages/torch/distributed/elastic/multiprocessing/api.py"`
 
-// debootstrap are the flags for all systems. The folder of sshd is in /run.
+// debootstrap returns the flags for all systems. The folder of sshd is in /run.
 func debootstrap() []string {
 	return []string{"--variant=minbase", `--aptopt=APT::Install-Recommends "false"`, "--skip=cleanup/run"}
 }
 
-// recipe is equal for equal results, as far as these are ours.
+// recipe returns a hash that is equal for equal inputs.
 func recipe(parts ...[]string) string {
 	hash := sha256.New()
 	for _, part := range append(parts, []string{runtime.GOARCH}) {
@@ -71,7 +70,7 @@ func recipe(parts ...[]string) string {
 	return hex.EncodeToString(hash.Sum(nil))[:12]
 }
 
-// runtime brings containerd, runc, CNI plugins, and what makes images.
+// runtime provides containerd, runc, CNI plugins, and the tools that make images.
 func (m *maker) runtime(ctx context.Context, s *Supplies) error {
 	dir := m.debian()
 	s.Containerd, s.Runc, s.CNI = filepath.Join(dir, "usr/bin"), filepath.Join(dir, "usr/sbin/runc"), filepath.Join(dir, "usr/lib/cni")
@@ -112,7 +111,7 @@ func (m *maker) extract(ctx context.Context, scratch string) error {
 	return nil
 }
 
-// system makes the image of a system, unless it is kept.
+// system makes the image of a system, unless it is cached.
 func (m *maker) system(ctx context.Context, d system, run settings) (Image, error) {
 	made := Image{Name: d.image, Tar: m.tar(d.image, recipe([]string{d.release}, d.packages, d.hooks, debootstrap()))}
 	if _, err := os.Stat(made.Tar); err == nil {
@@ -142,8 +141,8 @@ func (m *maker) system(ctx context.Context, d system, run settings) (Image, erro
 	return made, os.Remove(root)
 }
 
-// runContained runs a command in namespaces of its own. Compilers have children, and mmdebstrap mounts /proc and /sys below the cache: where
-// the command is killed, as the context or this process ends, the kernel ends its processes and its mounts, too.
+// runContained runs a command in separate namespaces. Compilers have children, and mmdebstrap mounts /proc and /sys below the
+// cache. If the command is killed, because the context or this process ends, the kernel ends its processes and its mounts, too.
 func (m *maker) runContained(ctx context.Context, c *exec.Cmd) error {
 	runtime.LockOSThread() // Pdeathsig is about the thread that starts the command
 	defer runtime.UnlockOSThread()
@@ -152,7 +151,7 @@ func (m *maker) runContained(ctx context.Context, c *exec.Cmd) error {
 	return err
 }
 
-// source is a line of APT's for a release of Debian, from where this machine has its own packages.
+// source returns a line of APT's for a release of Debian, from the mirror of this machine's packages.
 func (m *maker) source(ctx context.Context, release string) (string, string, error) {
 	out, err := m.run(ctx, exec.CommandContext(ctx, "apt-get", "indextargets", "--format", "$(CODENAME) $(REPO_URI)",
 		"Created-By: Packages", "Component: main"))
@@ -175,7 +174,7 @@ func (m *maker) source(ctx context.Context, release string) (string, string, err
 	return release, fmt.Sprintf("deb [signed-by=%s] %s %s main", keyring, uri, release), nil
 }
 
-// codename is the name of this machine's release of Debian.
+// codename returns the name of this machine's release of Debian.
 func codename() (string, error) {
 	content, err := os.ReadFile("/etc/os-release")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestContained: a command that is ended leaves neither processes nor mounts.
+// TestContained: a command that is killed leaves no processes and no mounts.
 func TestContained(t *testing.T) {
 	if os.Getenv("STOIC_E2E") == "" {
 		t.Skip("namespaces take root: make e2e")

@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// host stands in front of each image's name. No such host exists, so nothing can be pulled from it.
+// host precedes each image's name. No such host exists, so nothing can be pulled from it.
 const host = "e2e.invalid/"
 
 // Image is the archive of one image, as `ctr images import` reads it.
 type Image struct {
 	Name string // with host and tag
 	Tar  string
-	// Late: a node is of use before it has this image.
+	// Late: a node is usable before it has this image.
 	Late bool
 }
 
-// Split cuts the tag off the name of an image. The host may have a port.
+// Split splits the name of an image from its tag. The host may have a port.
 func Split(name string) (image, tag string) {
 	at := strings.LastIndexByte(name, ':')
 	return name[:at], name[at+1:]
@@ -142,7 +142,7 @@ func add(archive *tar.Writer, name string, size int64, content io.Reader) error 
 	return nil
 }
 
-// layer writes a layer of programs and links. Its bytes follow from those of the programs alone.
+// layer writes a layer of programs and links. Its bytes depend only on those of the programs.
 func layer(path string, files []file) error {
 	return whole(path, func(out *os.File) error {
 		archive := tar.NewWriter(out)
@@ -178,7 +178,7 @@ func (f file) add(archive *tar.Writer) error {
 	return err
 }
 
-// whole writes a file that is there completely or not at all.
+// whole writes a file completely or not at all.
 func whole(path string, write func(*os.File) error) error {
 	scratch, err := os.CreateTemp(filepath.Dir(path), unfinished+"*")
 	if err != nil {

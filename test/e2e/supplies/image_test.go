@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// archive is what a tar archive holds: the content of files by their names, or where a link leads.
+// archive returns the content of a tar archive: files by their names, or where a link leads.
 func archive(t *testing.T, content io.Reader) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -38,8 +38,8 @@ func archive(t *testing.T, content io.Reader) map[string]string {
 	}
 }
 
-// TestImage follows an image as its reader does: from the index to the manifest, to its settings and its layer. Each blob is
-// what its digest says.
+// TestImage follows an image as its reader does: from the index to the manifest, to its settings and its layer. Each blob matches
+// its digest.
 func TestImage(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "program")
@@ -102,7 +102,7 @@ func decode(t *testing.T, text string, into any) {
 	}
 }
 
-// TestWhole: a file whose writing fails is not there, and nothing is in its place.
+// TestWhole: a file whose writing fails does not exist, and nothing is in its place.
 func TestWhole(t *testing.T) {
 	dir := t.TempDir()
 	refused := errors.New("refused")

@@ -21,13 +21,13 @@ import (
 	"stoic/cli/cluster"
 )
 
-// unfinished begins the names of what is being made. What a killed run left under such a name is removed by the next one.
+// unfinished begins the names of unfinished files. The next run removes those that a killed run has left.
 const unfinished = "unfinished-"
 
 // Names of the images.
 const (
 	Operator = "127.0.0.1:5000/stoic:1" // as `make image` builds it, in a registry on the node's loopback
-	// Earlier is the operator of the commit before, whose archive bin/image/stoic.tar is imported into the node.
+	// Earlier is the operator of the previous commit, whose archive bin/image/stoic.tar is imported into the node.
 	Earlier  = "docker.io/library/stoic:earlier"
 	Delivery = host + "kubectl-delivery:1"
 	Pause    = host + "pause:1"
@@ -38,8 +38,8 @@ const (
 
 // Supplies are the programs and images of a node.
 type Supplies struct {
-	Dir string // keeps all of them. A node may have a folder in it
-	// ControlPlane becomes etcd, kube-apiserver, kube-controller-manager or kube-scheduler by its first argument.
+	Dir string // the folder of all of them. A node may have a folder in it
+	// ControlPlane acts as etcd, kube-apiserver, kube-controller-manager or kube-scheduler, by its first argument.
 	ControlPlane              string
 	Kubelet, Kubectl, CoreDNS string
 	Helm                      string
@@ -49,9 +49,9 @@ type Supplies struct {
 	Runc                      string   // the program
 	CNI                       string   // folder with the plugins
 	Images                    []Image  // in the order in which they are needed
-	Before                    string   // folder with the sources of the commit before; "" if this checkout has none
-	Missing                   []string // images that cannot be had here, and why
-	// Cold: nothing was there before. Took is how long it took to make what was missing.
+	Before                    string   // folder with the sources of the previous commit; "" if this checkout has none
+	Missing                   []string // images that are not available here, and why
+	// Cold: the cache was empty. Took is how long it took to make what was missing.
 	Cold bool
 	Took time.Duration
 
@@ -65,8 +65,8 @@ type maker struct {
 	began     time.Time
 }
 
-// Prepare makes what is not there yet; that takes a quarter of an hour, once. Until Release no other process can have the
-// supplies. Root is the root of this module.
+// Prepare makes what is missing; that takes a quarter of an hour, once. Until Release no other process can have the supplies.
+// root is the root of this module.
 func Prepare(ctx context.Context, root string, progress io.Writer) (_ *Supplies, err error) {
 	user, err := os.UserCacheDir()
 	if err != nil {
@@ -99,8 +99,8 @@ func Prepare(ctx context.Context, root string, progress io.Writer) (_ *Supplies,
 	return s, nil
 }
 
-// all makes what is compiled, and beside it what consists of Debian's packages: the one keeps the processors busy, the other mostly waits
-// for a mirror and a disk.
+// all compiles programs, and in parallel makes what consists of Debian's packages: the former keeps the processors busy, the
+// latter mostly waits for a mirror and a disk.
 func (m *maker) all(ctx context.Context, s *Supplies) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var ours, debian []Image
@@ -165,7 +165,7 @@ func (m *maker) say(format string, args ...any) {
 	fmt.Fprintf(m.progress, "%4.0f s  %s\n", time.Since(m.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// run runs a command; what it said is told only when it fails.
+// run runs a command; its error output is reported only if it fails.
 func (m *maker) run(ctx context.Context, c *exec.Cmd) (string, error) {
 	var out, talk strings.Builder
 	c.Stdout, c.Stderr = &out, &talk
@@ -188,24 +188,24 @@ func (m *maker) controlPlane(ctx context.Context, s *Supplies) (err error) {
 	return err
 }
 
-// programs compiles what is static: the go tool knows what is up to date.
+// programs compiles static programs: the go tool knows what is up to date.
 func (m *maker) programs(ctx context.Context, s *Supplies) error {
 	bin := filepath.Join(m.dir, "bin")
-	// Most of kubelet, kubectl and Helm is compiled with the control plane: in a module of its own Helm takes five minutes, here one.
+	// Most of kubelet, kubectl and Helm is compiled with the control plane: in a separate module Helm takes five minutes, here one.
 	kubernetes := filepath.Join(m.root, "localcluster")
 	version, err := m.goList(ctx, kubernetes, "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
 	if err != nil {
 		return err
 	}
 	stamp := "-s -w -X k8s.io/component-base/version.gitVersion=" + version
-	// Programs of one module are compiled by one command: while one is linked, which takes one processor, the next is compiled.
+	// One command compiles the programs of one module: while one is linked, which takes one processor, the next is compiled.
 	for _, build := range []struct {
 		folder, flags string
 		packages      []string // the last part of their paths is the name of the program
 	}{
 		{kubernetes, stamp, []string{"./node/kubelet", "./node/kubectl", "helm.sh/helm/v4/cmd/helm"}},
 		{filepath.Join(m.root, "test/e2e/coredns"), "-s -w", []string{"."}},
-		// The operator itself, so that its two images, which are built side by side, do not compile the same.
+		// The operator itself, so that its two images, which are built in parallel, do not compile the same code twice.
 		{m.root, "-s -w", []string{".", "./test/e2e/pause", "./test/e2e/deliver"}},
 		{filepath.Join(m.root, "tools/image"), "-s -w", []string{".", "./registry"}},
 	} {
@@ -229,7 +229,7 @@ func (m *maker) goList(ctx context.Context, folder string, args ...string) (stri
 	return strings.TrimSpace(out), err
 }
 
-// before takes the sources of the commit before out of the repository, if this checkout has it.
+// before extracts the sources of the previous commit from the repository, if this checkout has it.
 func (m *maker) before(ctx context.Context, s *Supplies) error {
 	folder := filepath.Join(m.dir, "before")
 	if err := m.remove(folder); err != nil {
@@ -264,12 +264,12 @@ func (m *maker) operator(ctx context.Context, root, folder string, more ...strin
 	return nil
 }
 
-// containerPath is the PATH of all images.
+// containerPath returns the PATH of all images.
 func containerPath() []string {
 	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 }
 
-// images builds those of programs in each run.
+// images builds the images of our programs in each run.
 func (m *maker) images(ctx context.Context, s *Supplies) (all []Image, err error) {
 	bin := filepath.Join(m.dir, "bin")
 	ours, earlier := filepath.Join(m.dir, "image"), filepath.Join(m.dir, "image-before")
@@ -310,7 +310,7 @@ func (m *maker) images(ctx context.Context, s *Supplies) (all []Image, err error
 	return all, nil
 }
 
-// systems writes the images of Debian, unless they are kept.
+// systems writes the images of Debian, unless they are cached.
 func (m *maker) systems(ctx context.Context, s *Supplies) ([]Image, error) {
 	var all []Image
 	for _, d := range systems() {
@@ -329,7 +329,7 @@ func (m *maker) systems(ctx context.Context, s *Supplies) ([]Image, error) {
 	return all, nil
 }
 
-// tar is where the archive of an image is kept.
+// tar returns where the archive of an image is kept.
 func (m *maker) tar(image string, more ...string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(image, host), ":")
 	return filepath.Join(m.dir, strings.Join(append([]string{name}, more...), "-")+".tar")

@@ -35,8 +35,8 @@ var (
 const (
 	stepsEach  = 20
 	atOnce     = 6
-	moreToTell = 12 // divergences that are told
-	tellSteps  = 1  // of each, how many steps that led to it
+	moreToTell = 12 // divergences that are reported
+	tellSteps  = 1  // how many of them with the steps that led to it
 )
 
 // real is a kube-apiserver.
@@ -46,7 +46,7 @@ type real struct {
 	url    string
 }
 
-// startReal starts a control plane without nodes, so that nobody touches pods.
+// startReal starts a control plane without nodes, so that no kubelet writes to pods.
 func startReal(t *testing.T) *real {
 	t.Helper()
 	root := filepath.Join("..", "..", "..")
@@ -70,7 +70,7 @@ func startReal(t *testing.T) *real {
 		t.Fatal(err)
 	}
 	r := &real{c, client, config.Host}
-	for _, resource := range modelled() { // watches can go back to when the server began to cache what they tell
+	for _, resource := range modelled() { // watches can start as early as the server's watch cache began
 		path := strings.Replace(base(resource.Plural, ""), "/namespaces/", "", 1) + "?resourceVersion=0"
 		await(t, "the server to cache "+resource.Plural, func() (bool, string) {
 			code, text, err := r.send("GET", path, "", "application/json", nil)
@@ -80,7 +80,7 @@ func startReal(t *testing.T) *real {
 	return r
 }
 
-// await polls until the condition holds. It says what it saw when it gives up.
+// await polls until the condition holds. When it gives up, it reports what it saw.
 func await(t *testing.T, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
 	operator.Await(t, 30*time.Second, what, holds)
@@ -105,7 +105,7 @@ func (r *real) send(method, path, contentType, accept string, body []byte) (int,
 	return response.StatusCode, text, nil
 }
 
-// sending to a model.
+// sending sends a request to a model.
 func (w *Model) sending(method, path, contentType, accept string, body []byte) (int, []byte, error) {
 	request, err := http.NewRequest(method, "http://model"+path, bytes.NewReader(body))
 	if err != nil {
@@ -117,7 +117,7 @@ func (w *Model) sending(method, path, contentType, accept string, body []byte) (
 	return code, text, nil
 }
 
-// compare one sequence. Divergence is empty if there is none.
+// compare compares one sequence. The divergence is empty if there is none.
 func compare(r *real, seed, number uint64) (divergence string, reported []string, err error) {
 	p, err := newPair(r, fmt.Sprintf("s%d-%d", seed, number))
 	if err != nil {
@@ -144,7 +144,7 @@ func compare(r *real, seed, number uint64) (divergence string, reported []string
 	return "", p.reported, nil
 }
 
-// atLast compares what is there, and what watchers were told.
+// atLast compares what exists at the end, and what watchers received.
 func (p *pair) atLast(resource, selector string) (string, error) {
 	if diff, err := p.do(step{verb: list, resource: resource}); diff != "" || err != nil {
 		return "at last, - model + real:\n" + diff, err
@@ -184,7 +184,7 @@ func (p *pair) modelEvents(resource, selector string) (events []any, err error) 
 	return events, nil
 }
 
-// realEvents until the last object is made.
+// realEvents returns the events until the last object is created.
 func (p *pair) realEvents(resource, selector string) (events []any, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -215,8 +215,8 @@ func (p *pair) realEvents(resource, selector string) (events []any, err error) {
 	return events, fmt.Errorf("the watch of %s ended before the last object: %w", resource, lines.Err())
 }
 
-// TestModelAndAPIServer sends random sequences of requests to the model and to a real API server and compares all that they say,
-// all that is left, and all that watchers are told.
+// TestModelAndAPIServer sends random sequences of requests to the model and to a real API server. It compares all answers, all
+// that is left, and all events of watches.
 func TestModelAndAPIServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a control plane")
@@ -256,7 +256,7 @@ func TestModelAndAPIServer(t *testing.T) {
 		divergences.Load(), took.Round(time.Millisecond), float64(len(sequences))/took.Seconds())
 }
 
-// chosen are the numbers of what is compared: all, or the only one, or none if the other kind has an only one.
+// chosen returns the numbers of what is compared: all, or only one, or none if only one of the other kind is compared.
 func chosen(all, only, other int) (numbers []int) {
 	switch {
 	case only >= 0:
@@ -270,7 +270,7 @@ func chosen(all, only, other int) (numbers []int) {
 	return numbers
 }
 
-// sideBySide does each, some at a time.
+// sideBySide calls do for each number, some in parallel.
 func sideBySide(numbers []int, do func(number int)) {
 	var next atomic.Int64
 	var running sync.WaitGroup

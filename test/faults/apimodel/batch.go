@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// checkStart of a batch/v1 Job: while it is not suspended, the time of its start stays as it is.
+// checkStart checks a batch/v1 Job: while it is not suspended, its start time must not change.
 func (s *store) checkStart(subresource string, was, is map[string]any) (errs field.ErrorList) {
 	if s.Group != "batch" || s.Plural != "jobs" || subresource != "status" || Get(was, "spec", "suspend") == true {
 		return nil

@@ -10,9 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// What changes a server other than by a request: CRDs that come and go, webhooks, an etcd that is written to or restored.
+// This file has the changes of a server other than by a request: CRDs that are created and deleted, webhooks, an etcd that is
+// written to or restored.
 
-// Serve begins to serve a resource. Of one that is served already, or was, it changes how; its objects are still there.
+// Serve begins to serve a resource. It changes a resource that is already served, or was; the objects of that still exist.
 func (w *Model) Serve(r Resource) {
 	w.Unserve(r.Plural)
 	s := w.stores[r.Plural]
@@ -24,7 +25,7 @@ func (w *Model) Serve(r Resource) {
 	w.resources = append(w.resources, r)
 }
 
-// Unserve ends that, as a CRD does whose version is not served any more. Its objects stay in etcd.
+// Unserve stops serving a resource, like a CRD whose version is no longer served. Its objects stay in etcd.
 func (w *Model) Unserve(plural string) {
 	if s := w.stores[plural]; s != nil {
 		s.withdrawn = true
@@ -32,8 +33,8 @@ func (w *Model) Unserve(plural string) {
 	w.resources = slices.DeleteFunc(slices.Clone(w.resources), func(r Resource) bool { return r.Plural == plural })
 }
 
-// Admit is asked of each object that a request is about to write, and may change it: as a mutating webhook, or a schema that
-// drops fields. Nil changes nothing.
+// Admit sets a function that is called with each object that a request is about to write. It may change the object, like a
+// mutating webhook or a schema that drops fields. Nil changes nothing.
 func (w *Model) Admit(change func(plural string, object map[string]any)) { w.admit = change }
 
 func (w *Model) admitted(s *store, tree map[string]any) map[string]any {
@@ -45,10 +46,10 @@ func (w *Model) admitted(s *store, tree map[string]any) map[string]any {
 	return tree
 }
 
-// Open says that a namespace is there again after it was closed.
+// Open makes a closed namespace usable again.
 func (w *Model) Open(namespace string) { delete(w.closing, namespace) }
 
-// Clone of a model: what is done to one does not show in the other.
+// Clone returns an independent copy of a model.
 func (w *Model) Clone() *Model {
 	c := *w
 	c.history, c.resources = slices.Clip(w.history), slices.Clone(w.resources)
@@ -62,8 +63,8 @@ func (w *Model) Clone() *Model {
 	return &c
 }
 
-// Store writes an object into etcd under the path that clients ask for it at. It is there as it is given, also what no request
-// can set; what every object has and this one does not is filled in, and taken from the object that was there.
+// Store writes an object into etcd under its URL path. It is stored as given, including fields that no request can set. Fields
+// that every object has and this one lacks are set, with the values of the previous object if there was one.
 func (w *Model) Store(path string, given any) map[string]any {
 	s, key, was := w.locate(path)
 	text, err := json.Marshal(given)
@@ -103,14 +104,14 @@ func (w *Model) Store(path string, given any) map[string]any {
 	return w.commit(s, was, tree).tree
 }
 
-// Drop deletes an object from etcd, whatever its finalizers are.
+// Drop deletes an object from etcd, whatever its finalizers.
 func (w *Model) Drop(path string) {
 	if s, _, was := w.locate(path); was != nil {
 		w.commit(s, was, nil)
 	}
 }
 
-// At is the object at a path, or nil. Nobody may write to it.
+// At returns the object at a path, or nil. It is read-only.
 func (w *Model) At(path string) map[string]any {
 	if _, _, o := w.locate(path); o != nil {
 		return o.tree
@@ -118,7 +119,7 @@ func (w *Model) At(path string) map[string]any {
 	return nil
 }
 
-// locate the object at a path, and the store where it is, or would be.
+// locate returns the object at a path, and the store where it is, or would be.
 func (w *Model) locate(path string) (s *store, key string, is *object) {
 	s, namespace, rest := w.route(path)
 	if s == nil || len(rest) != 1 {

@@ -29,15 +29,15 @@ func foobars(status bool) Resource {
 	return Resource{Group: "test.example.com", Version: "v1alpha1", Plural: "foobars", Kind: "FooBar", Namespaced: true, Status: status}
 }
 
-// beyond compares what the model says after changes that are no requests with what the real server says.
+// beyond compares the model with the real server after changes that are not requests.
 type beyond struct {
 	*testing.T
 	*real
 	model    *Model
-	versions map[string][2]string // of objects, by path: what each has said last
+	versions map[string][2]string // of objects, by path: the last version of each side
 }
 
-// compareBeyond goes through resources of every scope, CRDs that change, fields that are dropped, namespaces that close, and watches.
+// compareBeyond covers resources of every scope, CRDs that change, dropped fields, namespaces that close, and watches.
 func compareBeyond(t *testing.T, r *real) {
 	t.Helper()
 	b := &beyond{t, r, New(time.Now, append(modelled(), foobars(true),
@@ -48,7 +48,7 @@ func compareBeyond(t *testing.T, r *real) {
 	b.closing()
 }
 
-// said is an answer in words that both servers share. Version is empty if it is not of one object.
+// said returns an answer in a form that both servers share. The version is empty if the answer is not a single object.
 func said(code int, text []byte) (words tree, version string) {
 	var object tree
 	if json.Unmarshal(text, &object) != nil {
@@ -85,14 +85,14 @@ func said(code int, text []byte) (words tree, version string) {
 
 func asList(value any) []any { list, _ := value.([]any); return list }
 
-// bare takes off what no two servers share.
+// bare removes what differs between any two servers.
 func bare(object tree) {
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields"} {
 		delete(metaOf(object), field)
 	}
 }
 
-// same asks both until they say the same: what changes a server other than by a request takes a moment.
+// same sends a request to both until the answers agree: a change other than by a request takes a moment to take effect.
 func (b *beyond) same(what, method, path, contentType, body string) {
 	b.Helper()
 	accept := "application/json"
@@ -122,7 +122,7 @@ func (b *beyond) same(what, method, path, contentType, body string) {
 	}
 }
 
-// change what the real server alone has.
+// change changes what only the real server has.
 func (b *beyond) change(method, path, contentType, body string) {
 	b.Helper()
 	if code, text, err := b.send(method, path, contentType, "application/json", []byte(body)); err != nil || code > 299 {
@@ -154,7 +154,7 @@ func (b *beyond) clusterScoped() {
 	b.same("what is left", "GET", clusterPath, "", "")
 }
 
-// streams begin with all that there is, if they name no version; or end it with a bookmark; or are too old.
+// streams: watches begin with all that exists, if they name no version; or end that with a bookmark; or are too old.
 func (b *beyond) streams() {
 	b.model.Compact(b.model.Version())
 	for query, events := range map[string]int{"watch=1": 2, initialQuery: 3, "watch=1&resourceVersion=1": 1} {
@@ -176,7 +176,7 @@ func (b *beyond) streams() {
 	}
 }
 
-// watch the real server. The lines end when the watch does, or nothing comes.
+// watch watches the real server. The lines end when the watch does, or when nothing arrives.
 func (b *beyond) watch(path string) (lines <-chan string, stop func()) {
 	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
 	r, err := http.NewRequestWithContext(ctx, "GET", b.url+path, http.NoBody)
@@ -198,16 +198,16 @@ func (b *beyond) watch(path string) (lines <-chan string, stop func()) {
 	return all, stop
 }
 
-// reported is what events say, in words that all servers share.
+// reported returns events in a form that all servers share.
 func reported(lines []string) (events []any) {
 	for _, line := range lines {
 		var e struct {
 			Type   string
 			Object tree
 		}
-		_ = json.Unmarshal([]byte(line), &e) // what is no event is none in the comparison
+		_ = json.Unmarshal([]byte(line), &e) // a line that is no event stays empty in the comparison
 		if e.Type == "BOOKMARK" {
-			delete(e.Object, "spec") // a real one is an empty object of its kind
+			delete(e.Object, "spec") // a real server sends an empty object of the kind
 		}
 		object := tree{"code": e.Object["code"], "reason": e.Object["reason"]}
 		if e.Type != "ERROR" {
@@ -219,7 +219,7 @@ func reported(lines []string) (events []any) {
 	return events
 }
 
-// resources that lose their status subresource, and are not served for a while.
+// resources lose their status subresource, and are not served for a while.
 func (b *beyond) resources() {
 	const object = `{"apiVersion":"test.example.com/v1alpha1","kind":"FooBar","metadata":{"name":"a"},"status":{"s":1}}`
 	b.same("what is served", "GET", fooGroup, "", "")
@@ -258,7 +258,7 @@ func (b *beyond) resources() {
 	b.same("an object that was there all the time", "GET", fooPath+"/a", "", "")
 }
 
-// dropped fields make no new version.
+// dropped fields create no new version.
 func (b *beyond) dropped() {
 	b.model.Admit(func(plural string, o map[string]any) {
 		if spec, _ := o["spec"].(tree); plural == "pytorchjobs" {
@@ -273,7 +273,7 @@ func (b *beyond) dropped() {
 	b.same("one that is not", "PATCH", pytorchPath+"/a", mergeType, `{"metadata":{"labels":{"x":"y"}},"spec":{"nonsense":3}}`)
 }
 
-// closing is a namespace that is being deleted, and comes back.
+// closing: a namespace is deleted, and created again.
 func (b *beyond) closing() {
 	const path, space = "/api/v1/namespaces/closing/configmaps", "/api/v1/namespaces"
 	const object = `{"metadata":{"name":"%s","finalizers":["example.com/stays"]}}`

@@ -6,14 +6,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Step is one thing that the garbage collector could do next. It holds until the next commit.
+// Step is one thing that the garbage collector can do next. It is valid until the next commit.
 type Step struct {
 	What string // the same words for the same thing
 	Do   func()
 }
 
-// Collect returns what the garbage collector could do now, in an order that depends on nothing but the model.
-// When it returns nothing, the collector is at rest. Where the real one's workers race, several states of rest can be reached.
+// Collect returns what the garbage collector can do now, in an order that depends only on the model. If it returns nothing, the
+// collector is at rest. Where the real one's workers race, several states of rest can be reached.
 func (w *Model) Collect() []Step {
 	var steps []Step
 	for _, r := range w.resources {
@@ -29,7 +29,7 @@ func (w *Model) Collect() []Step {
 	return steps
 }
 
-// ofOwner: an object that is being deleted and whose dependents come first.
+// ofOwner returns the steps for an object that is being deleted after its dependents.
 func (w *Model) ofOwner(s *store, o *object) (steps []Step) {
 	if o.meta.DeletionTimestamp == nil {
 		return nil
@@ -53,7 +53,7 @@ func (w *Model) ofOwner(s *store, o *object) (steps []Step) {
 	return steps
 }
 
-// finish takes the finalizer away.
+// finish removes the finalizer.
 func (w *Model) finish(s *store, o *object, finalizer, of string) Step {
 	return Step{"take " + finalizer + " off " + of, func() {
 		left := slices.DeleteFunc(slices.Clone(o.meta.Finalizers), func(f string) bool { return f == finalizer })
@@ -78,7 +78,7 @@ func (d dependent) name() string {
 	return d.store.Plural + " " + d.object.meta.Namespace + "/" + d.object.meta.Name
 }
 
-// dependents are the objects in the namespace that name the owner's UID.
+// dependents returns the objects in the namespace that name the owner's UID.
 func (w *Model) dependents(owner *object) (found []dependent) {
 	for _, r := range w.resources {
 		s := w.stores[r.Plural]
@@ -95,7 +95,7 @@ func (w *Model) dependents(owner *object) (found []dependent) {
 	return found
 }
 
-// disown takes the references to some owners off a dependent.
+// disown removes the references to some owners from a dependent.
 func (w *Model) disown(d dependent, owners ...*metav1.ObjectMeta) {
 	tree := unfold(d.object.tree)
 	references, _ := metaOf(tree)["ownerReferences"].([]any)
@@ -112,7 +112,7 @@ func (w *Model) disown(d dependent, owners ...*metav1.ObjectMeta) {
 	w.settle(d.store, d.object, tree)
 }
 
-// unblock makes the owners of an object not wait for its end.
+// unblock clears blockOwnerDeletion in the owner references of an object, so that its owners do not wait for its deletion.
 func (w *Model) unblock(s *store, o *object) {
 	owners := slices.Clone(o.meta.OwnerReferences)
 	for i := range owners {
@@ -129,13 +129,13 @@ func blocking(r metav1.OwnerReference) bool {
 	return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
 }
 
-// blocks says whether an owner waits for the object's end.
+// blocks reports whether an owner waits for the object's deletion.
 func blocks(o *object) bool { return slices.ContainsFunc(o.meta.OwnerReferences, blocking) }
 
-// seenInForeground: the collector has seen the deletion of the dependent in the foreground.
+// seenInForeground reports whether the collector has seen the dependent being deleted in the foreground.
 func (w *Model) seenInForeground(d dependent) bool { return w.foreground[string(d.object.meta.UID)] }
 
-// ofDependent: an object whose owners are gone, or wait for its end.
+// ofDependent returns the step for an object whose owners no longer exist, or wait for its deletion.
 func (w *Model) ofDependent(s *store, o *object) *Step {
 	if len(o.meta.OwnerReferences) == 0 || o.meta.DeletionTimestamp != nil {
 		return nil
@@ -146,7 +146,7 @@ func (w *Model) ofDependent(s *store, o *object) *Step {
 		owner, known := w.owner(o, r)
 		switch {
 		case !known:
-			return nil // the collector cannot look it up, and tries again
+			return nil // the collector cannot look it up, and retries
 		case owner == nil:
 			left = append(left, &metav1.ObjectMeta{UID: r.UID})
 		case owner.meta.DeletionTimestamp != nil && has(owner.meta, metav1.FinalizerDeleteDependents):
@@ -166,8 +166,8 @@ func (w *Model) ofDependent(s *store, o *object) *Step {
 	policy := metav1.DeletePropagationBackground
 	switch dependents := w.dependents(o); {
 	case waiting > 0 && blocks(o) && slices.ContainsFunc(dependents, w.seenInForeground):
-		// The collector supposes a circle. It changes the references first; then its deletion is refused, since the object has
-		// changed, and it looks at the object again later: its owner may be gone by then.
+		// The collector assumes a cycle. It changes the references first. Then its deletion is rejected, since the object has
+		// changed, and it looks at the object again later: the owner may no longer exist by then.
 		return &Step{"unblock " + name, func() { w.unblock(s, o) }}
 	case waiting > 0 && len(dependents) > 0, has(o.meta, metav1.FinalizerDeleteDependents):
 		policy = metav1.DeletePropagationForeground
@@ -175,12 +175,12 @@ func (w *Model) ofDependent(s *store, o *object) *Step {
 		policy = metav1.DeletePropagationOrphan
 	}
 	return &Step{"collect " + name, func() {
-		// Nothing was written since: there is no precondition that could fail.
+		// Nothing was written since, so no precondition can fail.
 		_, _, _ = w.remove(s, o, &metav1.DeleteOptions{PropagationPolicy: &policy})
 	}}
 }
 
-// owner that a reference names, nil if there is none. Known is false if its kind is not.
+// owner returns the owner that a reference names, nil if it does not exist. known is false if its kind is unknown.
 func (w *Model) owner(o *object, r metav1.OwnerReference) (owner *object, known bool) {
 	for _, resource := range w.resources {
 		if resource.Kind != r.Kind || resource.apiVersion() != r.APIVersion {

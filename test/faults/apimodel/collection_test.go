@@ -10,23 +10,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// collectedResources can own each other.
+// collectedResources returns resources that can own each other.
 func collectedResources() []string { return []string{"configmaps", "tfjobs", "services", "pods"} }
 
-// family of a namespace: objects that own each other.
+// family is a namespace with objects that own each other.
 type family struct {
 	*pair
 	author
 	members []step
-	// stuck members outlive their deletion. Whether the dependents of one that do not block it go with it depends on who of
-	// the collector's workers comes first, here and there: such families have none of those.
+	// stuck members outlive their deletion. For dependents that do not block such a member, a race between the collector's
+	// workers decides whether they are deleted with it, in both servers: such families have no such dependents.
 	stuck bool
-	// rests are the states in which the model's collector can have come to rest. Its workers race, here and there.
+	// rests are the states in which the model's collector can have come to rest, as the real collector's workers race.
 	rests []*Model
 }
 
-// compareCollections lets the real garbage collector and the model's come to rest after the same deletions, and compares
-// what is left. It returns how many families were compared.
+// compareCollections lets the real garbage collector and the model's come to rest after the same deletions, and compares what is
+// left. It returns how many families were compared.
 func compareCollections(t *testing.T, r *real) int {
 	t.Helper()
 	numbers := chosen(max(*sequencesFlag/10, 5), *familyFlag, *onlyFlag)
@@ -63,7 +63,7 @@ func compareCollections(t *testing.T, r *real) int {
 	return len(numbers)
 }
 
-// found a family: each member may be owned by earlier ones.
+// found creates a family: each member may be owned by earlier ones.
 func (f *family) found() error {
 	f.stuck = f.one(2)
 	for i := range 3 + f.IntN(6) {
@@ -100,7 +100,7 @@ func (f *family) owners() (owners []any) {
 	return owners
 }
 
-// split a family by deletions, each after the collector came to rest.
+// split deletes members of a family, each after the collector has come to rest.
 func (f *family) split() error {
 	for range 1 + f.IntN(3) {
 		m := pick(f.author, f.members...)
@@ -119,7 +119,7 @@ func (f *family) split() error {
 	return nil
 }
 
-// rest lets the model's collector work, in an order that is drawn; and in all others.
+// rest lets the model's collector work in a drawn order, and in all others.
 func (f *family) rest() (err error) {
 	if f.rests, err = f.model.rests(); err != nil {
 		return fmt.Errorf("%w: %v", err, f.reported)
@@ -136,8 +136,8 @@ func (f *family) rest() (err error) {
 	return fmt.Errorf("the model's collector does not come to rest: %v", f.reported)
 }
 
-// settled waits until what is left is the same as in the model, in the state to which the drawn order led or in another
-// state of rest that another order leads to. That is the model's state from then on.
+// settled waits until what is left equals the model's state of rest after the drawn order, or after another order. That becomes
+// the model's state.
 func (f *family) settled() error {
 	diff := ""
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -164,7 +164,7 @@ func (f *family) settled() error {
 	return fmt.Errorf("what is left, - model + real (and in none of %d other orders):\n%s\n%v", len(f.rests), diff, strings.Join(f.reported, "\n"))
 }
 
-// left is what a side has, by resource.
+// left returns what exists on a side, by resource.
 func left(s *side) (map[string][]any, error) {
 	found := map[string][]any{}
 	for _, resource := range collectedResources() {
@@ -180,10 +180,10 @@ func left(s *side) (map[string][]any, error) {
 		for _, item := range items {
 			o, _ := item.(tree)
 			n := s.normal(resource, o, false)
-			delete(n, "phase") // the control plane gives up pods that nobody runs
+			delete(n, "phase") // the control plane gives up pods without a kubelet
 			delete(n, "message")
 			if n["deleting"] == true {
-				delete(n, "ownerReferences") // which of several owners was let go before is a matter of speed
+				delete(n, "ownerReferences") // which of several owners was released before depends on timing
 			}
 			found[resource] = append(found[resource], n)
 		}
@@ -191,8 +191,8 @@ func left(s *side) (map[string][]any, error) {
 	return found, nil
 }
 
-// awaitCollector waits until the real collector has seen all that was done so far: of each resource it must have collected an
-// object that was made last.
+// awaitCollector waits until the real collector has observed everything so far: it must have collected an object of each resource
+// that was created last.
 func awaitCollector(t *testing.T, r *real, when string) {
 	t.Helper()
 	p, err := newPair(r, fmt.Sprintf("g%d-%s", *seedFlag, when))

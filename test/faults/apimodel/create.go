@@ -26,7 +26,7 @@ func (w *Model) create(q *request) (int, []byte, error) {
 	return http.StatusCreated, q.render(o), nil
 }
 
-// wipe what an API server alone sets. Before 1.37 one did so for POST alone, and left it in an object that PUT creates.
+// wipe removes what only an API server sets. Before 1.37, one did so for POST alone, and kept it in an object that PUT creates.
 func wipe(meta map[string]any) {
 	for _, field := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
 		delete(meta, field)
@@ -54,7 +54,7 @@ func (q *request) object() (map[string]any, error) {
 	return tree, q.placed(tree)
 }
 
-// placed puts an object in the request's namespace, or says that it is of another.
+// placed sets the request's namespace in an object, or fails if the object names another.
 func (q *request) placed(tree map[string]any) error {
 	meta := metaOf(tree)
 	switch got, _ := meta["namespace"].(string); {
@@ -72,7 +72,7 @@ func unsupported(message string) error {
 		Reason: metav1.StatusReasonUnsupportedMediaType, Message: message}}
 }
 
-// add makes an object that was not there.
+// add creates an object.
 func (w *Model) add(q *request, tree map[string]any) (*object, error) {
 	s := q.store
 	tree = w.admitted(s, tree)
@@ -114,7 +114,7 @@ func (w *Model) add(q *request, tree map[string]any) (*object, error) {
 	return w.commit(s, nil, tree), nil
 }
 
-// validate says what is wrong with metadata.
+// validate returns the errors in metadata.
 func (s *store) validate(m *metav1.ObjectMeta) field.ErrorList {
 	errs := validation.ValidateObjectMeta(m, s.Namespaced, s.validName, field.NewPath("metadata"))
 	for i, f := range m.Finalizers {
@@ -125,7 +125,7 @@ func (s *store) validate(m *metav1.ObjectMeta) field.ErrorList {
 	return errs
 }
 
-// prepare sets what an author cannot set.
+// prepare sets what a client cannot set.
 func (s *store) prepare(tree map[string]any) {
 	if s.Status {
 		delete(tree, "status")
@@ -135,7 +135,7 @@ func (s *store) prepare(tree map[string]any) {
 	}
 }
 
-// terminating is what admission says of a namespace that is being deleted.
+// terminating returns the error of admission for a namespace that is being deleted.
 func (w *Model) terminating(q *request, tree map[string]any) error {
 	name, _ := metaOf(tree)["name"].(string)
 	err := apierrors.NewForbidden(q.store.groupResource(), name,

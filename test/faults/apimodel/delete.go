@@ -76,7 +76,7 @@ func (q *request) deleteOptions() (*metav1.DeleteOptions, error) {
 	return options, nil
 }
 
-// remove deletes an object, or begins to. It answers with the last state, and whether that is the end.
+// remove deletes an object, or begins to. It returns the last state, and whether the object no longer exists.
 func (w *Model) remove(s *store, was *object, options *metav1.DeleteOptions) (last *object, gone bool, err error) {
 	if err := s.checkPreconditions(was, options); err != nil {
 		return nil, false, err
@@ -100,14 +100,14 @@ func (w *Model) remove(s *store, was *object, options *metav1.DeleteOptions) (la
 		w.mark(was, tree)
 		return w.settle(s, was, tree), false, nil
 	case len(was.meta.Finalizers) > 0 && options.Preconditions != nil && options.Preconditions.ResourceVersion != nil:
-		// The server compares with an object that it never read: nobody can delete in this way.
+		// The server compares with an object that it never read, so no such deletion can succeed.
 		return nil, false, apierrors.NewConflict(s.groupResource(), was.meta.Name, fmt.Errorf(
 			"Precondition failed: ResourceVersion in precondition: , ResourceVersion in object meta: %s", was.meta.ResourceVersion))
 	}
 	return w.commit(s, was, nil), true, nil
 }
 
-// setFinalizers of an unfolded tree.
+// setFinalizers sets the finalizers of an unfolded tree.
 func setFinalizers(tree map[string]any, finalizers []string) {
 	list := make([]any, len(finalizers))
 	for i, f := range finalizers {
@@ -131,8 +131,8 @@ func (s *store) checkPreconditions(o *object, options *metav1.DeleteOptions) err
 	return nil
 }
 
-// beginGrace writes into the tree how long the object may still be there. Pending means that its end is on its way already
-// and this request changes nothing.
+// beginGrace writes into the tree how long the object may still exist. pending means that its deletion is already in progress and
+// this request changes nothing.
 func (w *Model) beginGrace(s *store, was *object, tree map[string]any, options *metav1.DeleteOptions) (graceful, pending bool) {
 	if options.GracePeriodSeconds != nil && *options.GracePeriodSeconds < 0 {
 		options.GracePeriodSeconds = new(int64(1))
@@ -164,7 +164,7 @@ func (w *Model) beginGrace(s *store, was *object, tree map[string]any, options *
 	return true, false
 }
 
-// grace of a pod.
+// grace returns the grace period of a pod.
 func grace(o *object, options *metav1.DeleteOptions) int64 {
 	node, _ := Get(o.tree, "spec", "nodeName").(string)
 	phase, _ := Get(o.tree, "status", "phase").(string)
@@ -181,7 +181,7 @@ func grace(o *object, options *metav1.DeleteOptions) int64 {
 	return seconds
 }
 
-// mark an object as being deleted without a grace period.
+// mark marks an object as being deleted without a grace period.
 func (w *Model) mark(was *object, tree map[string]any) {
 	meta, now := metaOf(tree), w.now()
 	if was.meta.DeletionTimestamp == nil && was.meta.Generation > 0 {
@@ -193,7 +193,7 @@ func (w *Model) mark(was *object, tree map[string]any) {
 	meta["deletionGracePeriodSeconds"] = int64(0)
 }
 
-// deletionFinalizers are those that the object has to get rid of first; how its dependents fare is one of them.
+// deletionFinalizers returns the finalizers that must be removed first; one of them may express the propagation policy.
 func (s *store) deletionFinalizers(m *metav1.ObjectMeta, options *metav1.DeleteOptions) []string {
 	if s.noGC {
 		return m.Finalizers
@@ -206,7 +206,7 @@ func (s *store) deletionFinalizers(m *metav1.ObjectMeta, options *metav1.DeleteO
 	case options.PropagationPolicy == nil && s.orphans && !has(m, metav1.FinalizerDeleteDependents):
 		policy = metav1.FinalizerOrphanDependents
 	case options.PropagationPolicy == nil:
-		return m.Finalizers // one that is there stays
+		return m.Finalizers // an existing one stays
 	case *options.PropagationPolicy == metav1.DeletePropagationOrphan:
 		policy = metav1.FinalizerOrphanDependents
 	case *options.PropagationPolicy == metav1.DeletePropagationForeground:

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// discover answers what is served: the version, groups, and the resources of one.
+// discover answers discovery requests: the version, the groups, and the resources of one.
 func (w *Model) discover(r *http.Request) (answer []byte, found bool) {
 	if r.Method != http.MethodGet {
 		return nil, false
@@ -53,7 +53,7 @@ func (w *Model) groups() *metav1.APIGroupList {
 	return list
 }
 
-// resourcesOf a group's version; nil if it is not served.
+// resourcesOf returns the resources of a group's version; nil if it is not served.
 func (w *Model) resourcesOf(group, version string) *metav1.APIResourceList {
 	list := &metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
 		GroupVersion: Resource{Group: group, Version: version}.apiVersion()}

@@ -4,16 +4,17 @@
 // goroutine, no clock of its own, no randomness and no I/O, so a schedule of requests has one outcome and can be replayed.
 //
 //	request     what a client sends: *http.Request, with its body
-//	commit      one change of one object; each has a version of its own, as in etcd
-//	version     the number of a commit; resourceVersion in objects, and where lists and watches stand
+//	commit      one change of one object; each has its own version, as in etcd
+//	version     the number of a commit: the resourceVersion of objects, and the position of lists and watches
 //	history     all commits since the beginning; what watchers see is made from it
-//	step        one thing that the garbage collector could do next
+//	step        one thing that the garbage collector can do next
 //
-// What is modelled is what decides what becomes of objects: metadata, preconditions, generations, finalizers, grace
-// periods, owners, the status subresource, lists, watches. What is not: validation of specs (apart from the immutable
-// parts of a pod's), what admission and defaults add, managedFields, server-side apply, strategic merge patches, dry runs.
+// The model covers what decides about the state of objects: metadata, preconditions, generations, finalizers, grace periods, owners, the
+// status subresource, lists, watches. It does not cover validation of specs (except the immutable parts of a pod's), admission,
+// defaulting, managedFields, server-side apply, strategic merge patches and dry runs.
 //
-// What changes a server other than by a request is modelled, too: CRDs that come and go, fields that a schema drops, writes to etcd.
+// Changes of a server other than by a request are modelled, too: CRDs that are created and deleted, fields that a schema drops,
+// writes to etcd.
 //
 // TestModelAndAPIServer sends the same requests to this model and to a real kube-apiserver and compares. The tests of the engine's
 // packages, of the CLI and of package simulation run on this model; package server puts it behind HTTP for them.

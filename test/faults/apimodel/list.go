@@ -26,7 +26,7 @@ func (w *Model) get(q *request) (int, []byte, error) {
 	return http.StatusOK, q.render(o), nil
 }
 
-// selection is what of a resource is asked for.
+// selection is the part of a resource that a request selects.
 type selection struct {
 	store     *store
 	namespace string
@@ -65,7 +65,7 @@ func (w *Model) labelSelector(text string) (labels.Selector, error) {
 	return s, nil
 }
 
-// field of an object that can be selected by.
+// field returns a field of an object that selectors can use.
 func (s *selection) field(o *object, path string) (value string, known bool) {
 	switch path {
 	case "metadata.name":
@@ -94,7 +94,7 @@ func (s *selection) matches(o *object) bool {
 	return true
 }
 
-// page is where a list begins and how far it goes.
+// page is where a list begins and how long it is.
 type page struct {
 	Version int64  `json:"rv"`
 	After   string `json:"start"`
@@ -130,7 +130,7 @@ func (w *Model) list(q *request) (int, []byte, error) {
 	return http.StatusOK, q.renderList(found, p.Version, more), nil
 }
 
-// page reads which version is asked for.
+// page returns the page that a request selects.
 func (w *Model) page(q *request) (page, error) {
 	limit, _ := strconv.Atoi(q.query.Get("limit"))
 	asked, match, token := q.query.Get("resourceVersion"), q.query.Get("resourceVersionMatch"), q.query.Get("continue")

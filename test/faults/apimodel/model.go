@@ -11,34 +11,34 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Resource is something that the server serves.
+// Resource is a resource that the server serves.
 type Resource struct {
 	Group, Version, Plural, Kind string
-	Status                       bool // it has the subresource
+	Status                       bool // it has the status subresource
 	Namespaced                   bool
 }
 
-// Type of a change, as watchers are told it.
+// Types of a change, as watchers receive them.
 const (
 	Added    = "ADDED"
 	Modified = "MODIFIED"
 	Deleted  = "DELETED"
 )
 
-// Change is one commit. Nobody may write to what it holds: it is shared.
+// Change is one commit. It is shared and read-only.
 type Change struct {
 	Type            string
 	Version         int64
 	Resource        string // plural
 	Namespace, Name string
 	UID             string
-	// Object is what the commit left, and of a deletion the last state at the deletion's version.
+	// Object is the state after the commit, and for a deletion the last state with the deletion's version.
 	Object []byte
 	Tree   map[string]any
 	// Labels of Object, and those before the commit.
 	Labels, Before map[string]string
 	meta           *metav1.ObjectMeta
-	// before is the state before, nil of a creation.
+	// before is the state before, nil for a creation.
 	before *object
 }
 
@@ -54,8 +54,8 @@ type Model struct {
 	history   []Change
 	closing   map[string]bool // namespaces that are being deleted
 	selectors map[string]labels.Selector
-	// foreground holds the UIDs of objects whose deletion in the foreground the garbage collector has seen. It keeps that as
-	// long as it keeps the object, also when the finalizer is gone.
+	// foreground holds the UIDs of objects whose deletion in the foreground the garbage collector has seen. It keeps a UID as
+	// long as the object exists, even if the finalizer was removed.
 	foreground map[string]bool
 	admit      func(plural string, object map[string]any) // see Admit
 }
@@ -65,7 +65,7 @@ type store struct {
 	Resource
 	traits
 	objects   map[string]*object
-	withdrawn bool // it is not served any more
+	withdrawn bool // it is no longer served
 }
 
 // object is one state of one object. It is never changed: the next state is another object.
@@ -75,10 +75,10 @@ type object struct {
 	meta *metav1.ObjectMeta
 }
 
-// start is the version before the first commit. Clients take 0 for something else.
+// start is the version before the first commit. It is not 0, which has another meaning for clients.
 const start = 100
 
-// New is an empty server. Time is what clock says; every namespace exists.
+// New returns an empty server. Its time is that of clock; every namespace exists.
 func New(clock func() time.Time, resources ...Resource) *Model {
 	w := &Model{clock: clock, resources: resources, stores: map[string]*store{}, version: start,
 		closing: map[string]bool{}, selectors: map[string]labels.Selector{}, foreground: map[string]bool{}}
@@ -88,18 +88,18 @@ func New(clock func() time.Time, resources ...Resource) *Model {
 	return w
 }
 
-// Version of the last commit.
+// Version returns the version of the last commit.
 func (w *Model) Version() int64 { return w.version }
 
-// Compact forgets how the model was before version: lists and watches of it are answered with 410.
+// Compact forgets the states before version: lists and watches at them are answered with 410.
 func (w *Model) Compact(version int64) { w.compacted = max(w.compacted, min(version, w.version)) }
 
-// SetCache says how far the server's watch cache has come; 0 is to the last commit, as in a new server. Lists that accept
-// older data ("resourceVersion=0", or no older than a version) are answered from there. All that a cache is behind is what
-// clients can see of it; a real server's is behind by chance.
+// SetCache sets the version that the server's watch cache has reached; 0 means the last commit, as in a new server. Lists that
+// accept older data ("resourceVersion=0", or no older than a version) are answered from the cache. Clients see the cache only by
+// how far it is behind; a real server's is behind by chance.
 func (w *Model) SetCache(version int64) { w.cache = version }
 
-// cached is the version of the watch cache, when a list wants one that is no older than asked.
+// cached returns the version of the watch cache for a list that accepts nothing older than asked.
 func (w *Model) cached(asked int64) int64 {
 	if w.cache == 0 {
 		return w.version
@@ -107,15 +107,15 @@ func (w *Model) cached(asked int64) int64 {
 	return max(asked, min(w.cache, w.version))
 }
 
-// Close says that a namespace is being deleted: nothing can be created in it any more.
+// Close marks a namespace as being deleted: nothing can be created in it any longer.
 func (w *Model) Close(namespace string) { w.closing[namespace] = true }
 
-// Changes are all commits after a version, in order.
+// Changes returns all commits after a version, in order.
 func (w *Model) Changes(after int64) []Change {
 	return w.history[min(max(after-start, 0), int64(len(w.history))):]
 }
 
-// Events are the commits of one resource after a version, in order; an empty namespace is all of them.
+// Events returns the commits of one resource after a version, in order; an empty namespace means all of them.
 func (w *Model) Events(resource, namespace string, after int64) []Change {
 	var found []Change
 	for _, c := range w.Changes(after) {
@@ -126,7 +126,7 @@ func (w *Model) Events(resource, namespace string, after int64) []Change {
 	return found
 }
 
-// Objects are those of one resource, by namespace and name. Nobody may write to them.
+// Objects returns those of one resource, by namespace and name. They are read-only.
 func (w *Model) Objects(resource string) []map[string]any {
 	s := w.stores[resource]
 	if s == nil {
@@ -139,7 +139,7 @@ func (w *Model) Objects(resource string) []map[string]any {
 	return found
 }
 
-// Object is one of them, or nil.
+// Object returns one of them, or nil.
 func (w *Model) Object(resource, namespace, name string) map[string]any {
 	if s := w.stores[resource]; s != nil {
 		if o := s.objects[namespace+"/"+name]; o != nil {
@@ -149,7 +149,7 @@ func (w *Model) Object(resource, namespace, name string) map[string]any {
 	return nil
 }
 
-// Get reads a field of an object by its path; nil if it is not there.
+// Get returns a field of an object by its path; nil if it is missing.
 func Get(tree map[string]any, path ...string) any {
 	var value any = tree
 	for _, field := range path {
@@ -164,7 +164,7 @@ func Get(tree map[string]any, path ...string) any {
 
 func (s *store) keys() []string { return slices.Sorted(maps.Keys(s.objects)) }
 
-// commit makes tree the state of an object; a nil tree deletes it. Tree is the model's from now on. Was is the state before.
+// commit makes tree the state of an object; a nil tree deletes it. The model owns tree from then on. was is the state before.
 func (w *Model) commit(s *store, was *object, tree map[string]any) *object {
 	w.version++
 	c := Change{Type: Modified, Version: w.version, Resource: s.Plural, before: was}
@@ -196,7 +196,7 @@ func (w *Model) commit(s *store, was *object, tree map[string]any) *object {
 	return o
 }
 
-// newUID numbers objects.
+// newUID returns the next UID: objects are numbered.
 func (w *Model) newUID() string {
 	w.uids++
 	return fmt.Sprintf("00000000-0000-4000-8000-%012d", w.uids)
@@ -206,7 +206,7 @@ func (w *Model) now() time.Time { return w.clock().UTC().Truncate(time.Second) }
 
 func stamp(t time.Time) string { return t.Format(time.RFC3339) }
 
-// at is the state of a resource as of an earlier version: of each object the last change until then.
+// at returns the state of a resource at an earlier version: for each object the last change until then.
 func (w *Model) at(s *store, version int64) map[string]*object {
 	if version >= w.version {
 		return s.objects

@@ -165,7 +165,7 @@ func TestGenerationsAndStatus(t *testing.T) {
 	}
 }
 
-// TestClosedNamespace: what keeps controllers from making objects in a namespace that goes.
+// TestClosedNamespace: a controller cannot create objects in a namespace that is being deleted.
 func TestClosedNamespace(t *testing.T) {
 	w := New(noon, served()...)
 	w.Close("a")
@@ -203,7 +203,7 @@ func TestSameTwice(t *testing.T) {
 	}
 }
 
-// TestCollectorComesToRest, whatever it does first, and always at the same state.
+// TestCollectorComesToRest: the collector comes to rest, whatever it does first, and always in the same state.
 func TestCollectorComesToRest(t *testing.T) {
 	w := New(noon, served()...)
 	owner := ask(t, w, 201, "POST", jobPath, jsonType, `{"apiVersion":"kubeflow.org/v1","kind":"TFJob","metadata":{"name":"j"}}`)

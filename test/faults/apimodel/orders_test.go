@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// mostStates is how many states of a family are looked at on the way to where the collector can come to rest.
+// mostStates is how many states of a family are examined on the way to where the collector can come to rest.
 const mostStates = 20_000
 
-// clone of a side that sends to another server.
+// clone returns a copy of a side that sends to another server.
 func (s *side) clone(send sender) *side {
 	c := &side{send: send, namespace: s.namespace, known: map[string]*knowledge{}, uids: maps.Clone(s.uids)}
 	for of, k := range s.known {
@@ -21,7 +21,7 @@ func (s *side) clone(send sender) *side {
 	return c
 }
 
-// state of a model, apart from versions: the collector has the same choices in equal ones.
+// state returns the state of a model without versions: in equal states the collector has the same choices.
 func (w *Model) state() string {
 	var out strings.Builder
 	for _, r := range w.resources {
@@ -37,7 +37,7 @@ func (w *Model) state() string {
 	return out.String()
 }
 
-// rests are the states in which the collector can come to rest, whatever it does first.
+// rests returns the states in which the collector can come to rest, whatever it does first.
 func (w *Model) rests() (found []*Model, err error) {
 	seen := map[string]bool{w.state(): true}
 	for open := []*Model{w}; len(open) > 0; {
@@ -65,8 +65,8 @@ func (w *Model) rests() (found []*Model, err error) {
 	return found, nil
 }
 
-// TestRests: of an object whose owner waits for it, and whose dependent has been deleted in the foreground, the order
-// decides whether it goes; both ends are found.
+// TestRests: an owner waits for an object, whose own dependent has been deleted in the foreground. The order decides whether the
+// object is deleted; both ends are found.
 func TestRests(t *testing.T) {
 	w := supposedCircle(t)
 	before := w.state()

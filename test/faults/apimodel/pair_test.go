@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pair is a model and a namespace of a real API server that are asked the same.
+// pair is a model and a namespace of a real API server that receive the same requests.
 type pair struct {
 	model       *Model
 	real        *real
@@ -22,7 +22,7 @@ type pair struct {
 
 func modelled() []Resource {
 	return append(served(), Resource{Group: "kubeflow.org", Version: "v1", Plural: "pytorchjobs", Kind: "PyTorchJob", Status: true, Namespaced: true},
-		// What MPIJobs ask for beside pods.
+		// The objects that MPIJobs need beside pods.
 		Resource{Version: "v1", Plural: "secrets", Kind: "Secret", Namespaced: true},
 		Resource{Version: "v1", Plural: "serviceaccounts", Kind: "ServiceAccount", Namespaced: true},
 		Resource{Group: "rbac.authorization.k8s.io", Version: "v1", Plural: "roles", Kind: "Role", Namespaced: true},
@@ -30,7 +30,7 @@ func modelled() []Resource {
 		Resource{Group: "batch", Version: "v1", Plural: "jobs", Kind: "Job", Status: true, Namespaced: true})
 }
 
-// newPair makes the namespace.
+// newPair creates the namespace.
 func newPair(r *real, namespace string) (*pair, error) {
 	w := New(time.Now, modelled()...)
 	p := &pair{model: w, real: r, left: newSide(namespace, w.sending), right: newSide(namespace, r.send)}
@@ -46,7 +46,7 @@ func newPair(r *real, namespace string) (*pair, error) {
 	return p, nil
 }
 
-// do one step on both sides and say how they differ.
+// do takes one step on both sides and returns how they differ.
 func (p *pair) do(s step) (divergence string, err error) {
 	if p.unmodelled(s) {
 		return "", nil
@@ -65,7 +65,7 @@ func (p *pair) do(s step) (divergence string, err error) {
 	}
 	p.reported = append(p.reported, fmt.Sprintf("%v\n    model %d %.600s\n    real  %d %.600s", s, left.Code, left.original, right.Code, right.original))
 	if (left.unreadable != "") && (right.unreadable != "" || right.Code == left.Code && left.Code > 399) || right.Code == 404 && left.Code == 404 {
-		return "", nil // a path that nobody serves is told in a text
+		return "", nil // the answer for a path that is not served is plain text
 	}
 	if s.verb == list && left.More && right.More {
 		next := step{verb: list, resource: s.resource, partial: s.partial}
@@ -74,9 +74,9 @@ func (p *pair) do(s step) (divergence string, err error) {
 	return cmp.Diff(left.comparable(), right.comparable(), cmp.AllowUnexported(answer{})), nil
 }
 
-// asCached is the model's answer to a list. The real server answers some lists from its watch cache, which is behind by
-// chance. Where the answers differ, the model's cache is behind, too: as far as makes them equal, if anything does. The
-// real list must then say a version from before what it does not show, since its client would miss that otherwise.
+// asCached returns the model's answer to a list. The real server answers some lists from its watch cache, which is behind by
+// chance. Where the answers differ, the model's cache is set behind, too, so far that they are equal, if possible. The real list
+// must then have a version from before what it does not show, since its client would otherwise miss that.
 func (p *pair) asCached(s step, before *side, latest, real answer) answer {
 	defer p.model.SetCache(0)
 	answer := latest
@@ -84,7 +84,7 @@ func (p *pair) asCached(s step, before *side, latest, real answer) answer {
 		if version <= start {
 			return latest
 		}
-		c := p.model.Changes(version - 1)[0] // the newest change that is not shown
+		c := p.model.Changes(version - 1)[0] // the last change that is not shown
 		if c.Type != Deleted && number(real.version) >= number(p.right.of(c.Resource, c.Name).version) {
 			return latest
 		}
@@ -95,12 +95,12 @@ func (p *pair) asCached(s step, before *side, latest, real answer) answer {
 	return answer
 }
 
-// sameAnswer, apart from what is never the same.
+// sameAnswer compares two answers without what always differs.
 func sameAnswer(a, b answer) bool {
 	return cmp.Equal(a.comparable(), b.comparable(), cmp.AllowUnexported(answer{}))
 }
 
-// comparable is an answer without the texts and tokens that no two servers share.
+// comparable returns an answer without the texts and tokens that differ between any two servers.
 func (a answer) comparable() answer {
 	a.original, a.next, a.version = "", "", ""
 	return a
@@ -111,13 +111,13 @@ func number(version string) int64 {
 	return n
 }
 
-// unmodelled are requests of which the model knows that it answers them in another way.
+// unmodelled reports whether the model is known to answer a request differently.
 func (p *pair) unmodelled(s step) bool {
 	is := p.model.Object(s.resource, p.left.namespace, s.name)
 	_, sets := Get(bodyOf(s), "metadata", "deletionTimestamp").(string)
 	switch {
 	case s.verb == "PUT" && s.resource == "services" && s.subresource != "" && is == nil:
-		return true // it makes one, if the spec is complete
+		return true // it creates an object, if the spec is complete
 	case sets && is != nil && Get(is, "metadata", "deletionTimestamp") != nil:
 		return true // it changes nothing but managedFields, which the model does not have
 	}
@@ -129,7 +129,7 @@ func bodyOf(s step) tree {
 	return body
 }
 
-// follow a list to its end.
+// follow follows a list to its end.
 func (p *pair) follow(next step, left, right answer) (string, error) {
 	token := [2]string{left.next, right.next}
 	if diff := cmp.Diff(left.comparable(), right.comparable(), cmp.AllowUnexported(answer{})); diff != "" {
@@ -142,8 +142,8 @@ func (p *pair) follow(next step, left, right answer) (string, error) {
 	return cmp.Diff(left.comparable(), right.comparable(), cmp.AllowUnexported(answer{})), err
 }
 
-// TestListFromABehindCache: a list of the real server that does not show the last writes is no divergence if it may be
-// answered from the watch cache and says a version from before them.
+// TestListFromABehindCache: a list of the real server that lacks the last writes is no divergence if it may be answered from the
+// watch cache and has a version from before them.
 func TestListFromABehindCache(t *testing.T) {
 	for name, c := range map[string]struct {
 		query   string

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// names of the pods in a list.
+// names returns the names of the pods in a list.
 func names(t *testing.T, w *Model, query string) string {
 	t.Helper()
 	items, _ := ask(t, w, 200, "GET", podPath+query, "", "")["items"].([]any)
@@ -18,8 +18,8 @@ func names(t *testing.T, w *Model, query string) string {
 	return strings.Join(found, " ")
 }
 
-// TestListsFromTheWatchCache: the API server answers a list that accepts older data from its watch cache, and that cache can
-// be behind etcd. Sequence 917 of seed 77 met it: a list at version 0 without the object that was created just before.
+// TestListsFromTheWatchCache: the API server answers a list that accepts older data from its watch cache, which can be behind
+// etcd. Sequence 917 of seed 77 met this: a list at version 0 lacked the object that was created just before.
 func TestListsFromTheWatchCache(t *testing.T) {
 	w := New(noon, served()...)
 	for _, name := range []string{"p", "q", "r"} { // versions 101 to 103
@@ -47,7 +47,7 @@ func TestListsFromTheWatchCache(t *testing.T) {
 	}
 }
 
-// owned is a manifest with owners that wait for its deletion.
+// owned creates an object with owners that wait for its deletion.
 func owned(t *testing.T, w *Model, resource, name, finalizer string, owners ...string) {
 	t.Helper()
 	object := manifest(resource, name)
@@ -65,7 +65,7 @@ func owned(t *testing.T, w *Model, resource, name, finalizer string, owners ...s
 	ask(t, w, 201, "POST", base(resource, "a"), jsonType, string(appendJSON(nil, object)))
 }
 
-// collect lets the collector work until it rests; first names what it prefers.
+// collect lets the collector work until it rests; first is the beginning of the steps that it prefers.
 func collect(w *Model, first string) (done []string) {
 	for steps := w.Collect(); len(steps) > 0; steps = w.Collect() {
 		i := max(0, slices.IndexFunc(steps, func(s Step) bool { return strings.HasPrefix(s.What, first) }))
@@ -75,7 +75,7 @@ func collect(w *Model, first string) (done []string) {
 	return done
 }
 
-// supposedCircle is a job that is being deleted in the foreground, its pod, and a service of the pod that outlives its own
+// supposedCircle returns a job that is being deleted in the foreground, its pod, and a service of the pod that outlives its own
 // deletion in the foreground.
 func supposedCircle(t *testing.T) *Model {
 	t.Helper()
@@ -91,14 +91,14 @@ func supposedCircle(t *testing.T) *Model {
 	return w
 }
 
-// TestSupposedCircle: the collector takes an object for a part of a circle of owners if one of its dependents was ever
-// deleted in the foreground, and then lets its owners go without it. It is wrong in that here, as it was in family 123 of
-// seed 77: the dependent owns nothing, and its deletion in the foreground is over.
+// TestSupposedCircle: the collector assumes that an object is part of a cycle of owners if one of its dependents was ever deleted
+// in the foreground, and then does not let its owners wait for it. That is wrong here, as in family 123 of seed 77: the dependent
+// owns nothing, and its deletion in the foreground is over.
 func TestSupposedCircle(t *testing.T) {
 	for first, want := range map[string]string{
-		// The job is let go before its pod is deleted: nobody waits for the pod any more, and it goes in the background.
+		// The job is released before its pod is deleted: no owner waits for the pod any longer, and it is deleted in the background.
 		"take foregroundDeletion off tfjobs": "unblock pods a/p, take foregroundDeletion off tfjobs a/j, collect pods a/p",
-		// The pod is deleted while its job still waits: it goes in the foreground and waits for its dependent in turn.
+		// The pod is deleted while its job still waits: it is deleted in the foreground and waits for its dependent in turn.
 		"collect pods": "unblock pods a/p, collect pods a/p, take foregroundDeletion off tfjobs a/j",
 	} {
 		w := supposedCircle(t)

@@ -59,7 +59,7 @@ func unprocessable() error {
 		Reason: metav1.StatusReasonInvalid, Message: "the server rejected our request due to an error in our request", Details: &metav1.StatusDetails{}}}
 }
 
-// merge is RFC 7386, and as the server does it: nulls in lists go the same way. What the patch does not touch is shared.
+// merge applies RFC 7386 as the server does: it removes nulls in lists, too. The result shares what the patch does not change.
 func merge(was any, patch any) any {
 	old, isMap := was.(map[string]any)
 	changes, ok := patch.(map[string]any)
@@ -82,7 +82,7 @@ func merge(was any, patch any) any {
 	return next
 }
 
-// operation of a JSON patch.
+// operation is an operation of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -90,7 +90,7 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
-// patched is RFC 6902. What the patch does not touch is shared.
+// patched applies RFC 6902. The result shares what the patch does not change.
 func patched(tree any, body []byte) (any, error) {
 	var list []any
 	if err := json.Unmarshal(body, &list); err != nil {
@@ -127,7 +127,7 @@ func (op operation) apply(tree any) (any, error) {
 	case "move", "copy":
 		from := pointer(op.From)
 		value, found := look(tree, from)
-		if !found && op.Op == "copy" && len(from) > 0 { // a field that is not there is copied as null
+		if !found && op.Op == "copy" && len(from) > 0 { // a missing field is copied as null
 			parent, _ := look(tree, from[:len(from)-1])
 			_, found = parent.(map[string]any)
 		}
@@ -145,7 +145,7 @@ func (op operation) apply(tree any) (any, error) {
 	return nil, fmt.Errorf("unexpected kind of operation: %q", op.Op)
 }
 
-// pointer takes a JSON pointer (RFC 6901) apart.
+// pointer splits a JSON pointer (RFC 6901).
 func pointer(path string) []string {
 	if path == "" {
 		return nil
@@ -179,7 +179,7 @@ func look(tree any, path []string) (any, bool) {
 	return tree, true
 }
 
-// change copies the nodes on the way to what is changed.
+// change copies the nodes on the path to the change.
 func change(tree any, path []string, op string, value any) (any, error) {
 	if len(path) == 0 {
 		return value, nil

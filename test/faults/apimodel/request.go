@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// request is one request, taken apart.
+// request is one parsed request.
 type request struct {
 	store                        *store
 	namespace, name, subresource string
@@ -24,7 +24,7 @@ type request struct {
 	body                         []byte
 }
 
-// Do answers one request, and commits what it changes. Watches are not answered here, see Watching.
+// Do answers one request, and commits what it changes. For watches see Watching.
 func (w *Model) Do(r *http.Request) (code int, body []byte) {
 	if answer, found := w.discover(r); found {
 		return http.StatusOK, answer
@@ -63,13 +63,13 @@ func (w *Model) answer(method string, q *request) (int, []byte, error) {
 	return 0, nil, apierrors.NewMethodNotSupported(q.store.groupResource(), strings.ToLower(method))
 }
 
-// read takes a request apart. Its body can be read again.
+// read parses a request. Its body can be read again.
 func (w *Model) read(r *http.Request) (*request, error) {
 	s, namespace, rest := w.route(r.URL.Path)
 	if s == nil || len(rest) > 2 || len(rest) == 2 && (rest[1] != "status" || !s.Status && !s.custom) {
 		return nil, errNoSuchPath
 	}
-	if len(rest) == 2 && !s.Status { // of a CRD without the subresource this is what is not found
+	if len(rest) == 2 && !s.Status { // for a CRD without the subresource, this is what is not found
 		return nil, apierrors.NewNotFound(s.groupResource(), rest[0])
 	}
 	q := &request{store: s, namespace: namespace, query: r.URL.Query(),
@@ -95,10 +95,10 @@ func (w *Model) read(r *http.Request) (*request, error) {
 	return q, nil
 }
 
-// errNoSuchPath is not a Status: a path that is not served is answered with a text.
+// errNoSuchPath is not a Status: the answer for a path that is not served is plain text.
 var errNoSuchPath = errors.New("404 page not found\n")
 
-// route finds the resource of a path.
+// route returns the resource of a path.
 func (w *Model) route(path string) (s *store, namespace string, rest []string) {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	group, version := "", ""
@@ -137,7 +137,7 @@ func (r Resource) apiVersion() string {
 
 func (q *request) key() string { return q.namespace + "/" + q.name }
 
-// find the object that the request names.
+// find returns the object that the request names.
 func (q *request) find() (*object, error) {
 	if o := q.store.objects[q.key()]; o != nil {
 		return o, nil
@@ -145,10 +145,10 @@ func (q *request) find() (*object, error) {
 	return nil, apierrors.NewNotFound(q.store.groupResource(), q.name)
 }
 
-// metadataOnly: the client asks for the metadata of the answer alone.
+// metadataOnly reports whether the client accepts only the metadata of the answer.
 func (q *request) metadataOnly() bool { return strings.Contains(q.accept, "as=PartialObjectMetadata") }
 
-// render an object as the client wants it.
+// render renders an object in the form that the client accepts.
 func (q *request) render(o *object) []byte {
 	if !q.metadataOnly() {
 		return o.json
@@ -162,7 +162,7 @@ func appendPartial(out []byte, o *object) []byte {
 	return append(out, '}')
 }
 
-// refusal writes an error as the server does.
+// refusal renders an error as the server does.
 func refusal(err error) (int, []byte) {
 	if errors.Is(err, errNoSuchPath) {
 		return http.StatusNotFound, []byte(errNoSuchPath.Error())

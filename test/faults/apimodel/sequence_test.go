@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// operation of a sequence, in words that mean the same to both sides. Strings such as "<uid tfjobs/a>" stand for what a
-// side has last been told of an object.
+// step is an operation of a sequence, in words with the same meaning for both sides. Strings such as "<uid tfjobs/a>" are
+// replaced by the last value that a side has returned of an object.
 type step struct {
 	verb, resource, name, subresource string
-	partial                           bool // the client asks for metadata only
+	partial                           bool // the client accepts only metadata
 	body                              any
 	onto                              bool // the body is merged onto what is known of the object
 	query                             string
@@ -20,7 +20,7 @@ func (s step) String() string {
 	return fmt.Sprintf("%s %s/%s %s%s %s", s.verb, s.resource, s.name, s.subresource, s.query, appendJSON(nil, s.body))
 }
 
-// verbs, apart from HTTP's own methods.
+// Verbs beside HTTP's own methods.
 const (
 	list      = "LIST"
 	deleteAll = "DELETEALL"
@@ -35,7 +35,7 @@ func newAuthor(seed, sequence uint64) author { return author{rand.New(rand.NewPC
 
 func pick[T any](a author, from ...T) T { return from[a.IntN(len(from))] }
 
-// one in n times.
+// one is true once in n times.
 func (a author) one(n int) bool { return a.IntN(n) == 0 }
 
 func (a author) name() string { return pick(a, "a", "a", "b") }
@@ -44,7 +44,7 @@ func (a author) resource() string {
 	return pick(a, "pods", "pods", "services", "configmaps", "tfjobs", "tfjobs", "pytorchjobs", "secrets", "serviceaccounts", "roles", "rolebindings", "jobs", "jobs")
 }
 
-// sequence of operations on few objects, so that they meet.
+// sequence returns operations on few objects, so that they interfere.
 func (a author) sequence(length int) []step {
 	resources := []string{a.resource(), a.resource()}
 	steps := make([]step, length)
@@ -98,7 +98,7 @@ func (a author) list(s *step) {
 
 type tree = map[string]any
 
-// manifest is a right object.
+// manifest returns a valid object.
 func manifest(resource, name string) tree {
 	r := resourceNamed(resource)
 	object := tree{"apiVersion": r.apiVersion(), "kind": r.Kind, "metadata": tree{"name": name}}
@@ -137,15 +137,15 @@ func resourceNamed(plural string) Resource {
 	panic(plural)
 }
 
-// rule of a Role about ConfigMaps.
+// rule returns a rule of a Role about ConfigMaps.
 func rule(verb string) tree {
 	return tree{"apiGroups": []any{""}, "resources": []any{"configmaps"}, "verbs": []any{verb}}
 }
 
-// subject of a RoleBinding is a service account.
+// subject returns a subject of a RoleBinding: a service account.
 func subject(name string) tree { return tree{"kind": "ServiceAccount", "name": name, "namespace": "a"} }
 
-// newborn is what is posted: mostly right.
+// newborn returns the body of a POST: mostly valid.
 func (a author) newborn(s step) any {
 	object := manifest(s.resource, s.name)
 	meta := metaOf(object)
@@ -189,7 +189,7 @@ func (a author) newborn(s step) any {
 	return object
 }
 
-// keepLabels of a batch/v1 Job: where it has none it gets those of its pods, a default that the model does not have.
+// keepLabels keeps a label on a batch/v1 Job: one without labels gets those of its pods, a default that the model does not have.
 func keepLabels(resource string, meta tree) {
 	labels, has := meta["labels"]
 	if found, is := labels.(tree); resource == "jobs" && has && (labels == nil || is && (len(found) == 0 || found["x"] == nil)) {
@@ -197,13 +197,13 @@ func keepLabels(resource string, meta tree) {
 	}
 }
 
-// keepsLabels says whether an operation of a JSON patch does.
+// keepsLabels reports whether an operation of a JSON patch keeps them.
 func keepsLabels(resource string, op any) bool {
 	o, _ := op.(tree)
 	return resource != "jobs" || o["path"] != "/metadata/labels" && o["from"] != "/metadata/labels"
 }
 
-// metadata writes about one field in n.
+// metadata sets about one field in n.
 func (a author) metadata(meta tree, n int) {
 	if a.one(n) {
 		meta["labels"] = pick[any](a, tree{"x": "0"}, tree{"x": "1"}, tree{"x": "1", "y": "1"}, nil)
@@ -255,7 +255,7 @@ func (a author) status(resource string) any {
 	return pick[any](a, tree{"s": int64(a.IntN(3))}, tree{"s": "x", "more": []any{tree{"a": nil}}}, tree{})
 }
 
-// edit is a partial object, for a merge patch or to be merged onto what is known.
+// edit returns a partial object, for a merge patch or to be merged into what is known.
 func (a author) edit(s step) any {
 	object, meta := tree{}, tree{}
 	a.metadata(meta, 3)
@@ -301,7 +301,7 @@ func (a author) version(s step) string {
 	return pick(a, "", "", "", "<rv"+of, "<rv"+of, "<old"+of, "1", "")
 }
 
-// content other than metadata and status.
+// content sets fields other than metadata and status.
 func (a author) content(resource string, object tree) {
 	switch resource {
 	case "pods":
@@ -331,7 +331,7 @@ func (a author) content(resource string, object tree) {
 	}
 }
 
-// operations of a JSON patch.
+// operations returns the operations of a JSON patch.
 func (a author) operations(s step) any {
 	var ops []any
 	add := func(op, path string, value any) { ops = append(ops, tree{"op": op, "path": path, "value": value}) }

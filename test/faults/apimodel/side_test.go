@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// side is one of the two that are asked: the model, or a real API server.
+// side is one of the two servers: the model, or a real API server.
 type side struct {
 	send      sender
 	namespace string
 	known     map[string]*knowledge // by resource/name
-	uids      map[string]string     // what they are called in answers
+	uids      map[string]string     // their names in answers
 }
 
 // sender sends a request to a server.
 type sender func(method, path, contentType, accept string, body []byte) (int, []byte, error)
 
-// knowledge is what the side has told of an object.
+// knowledge is what the side has returned of an object.
 type knowledge struct {
 	tree              tree
 	uid, olduid       string
@@ -97,7 +97,7 @@ func (s *side) do(st step) (answer, error) {
 	return s.read(st, code, text), nil
 }
 
-// onto merges the body of a PUT onto what is known of the object.
+// onto merges the body of a PUT into what is known of the object.
 func (s *side) onto(st step) any {
 	if !st.onto {
 		return st.body
@@ -109,7 +109,7 @@ func (s *side) onto(st step) any {
 	return merge(known, st.body)
 }
 
-// fill replaces words by what they mean to this side.
+// fill replaces words by their meaning for this side.
 func (s *side) fill(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -148,7 +148,7 @@ func (s *side) fillText(text string) string {
 	return before + value + after
 }
 
-// read what was answered, in words that both sides share, and remember it.
+// read converts the answer to words that both sides share, and remembers it.
 func (s *side) read(st step, code int, text []byte) answer {
 	a := answer{Code: code, original: string(text)}
 	var object tree
@@ -202,7 +202,7 @@ func (a *answer) readStatus(s *side, status tree) {
 	a.Causes = slices.Compact(a.Causes)
 }
 
-// call an object by a name that both sides share.
+// call returns the name of an object that both sides share.
 func (s *side) call(uid string) string {
 	if s.uids[uid] == "" {
 		s.uids[uid] = fmt.Sprintf("object %d", len(s.uids))
@@ -210,7 +210,7 @@ func (s *side) call(uid string) string {
 	return s.uids[uid]
 }
 
-// normal is an object without what differs between any two servers.
+// normal returns an object without what differs between any two servers.
 func (s *side) normal(resource string, object tree, learn bool) tree {
 	meta := metaOf(object)
 	name, _ := meta["name"].(string)
@@ -263,7 +263,7 @@ func (s *side) owners(value any) any {
 	return owners
 }
 
-// projection is what is modelled of the rest of an object.
+// projection returns the modelled part of the rest of an object.
 func projection(resource string, object tree) tree {
 	p := tree{}
 	switch resource {
@@ -300,7 +300,7 @@ func projection(resource string, object tree) tree {
 	return p
 }
 
-// watchPath of a resource.
+// watchPath returns the path of a watch of a resource.
 func (s *side) watchPath(resource, since, selector string) string {
 	return base(resource, s.namespace) + "?watch=true&resourceVersion=" + since + "&labelSelector=" + url.QueryEscape(selector)
 }

@@ -7,13 +7,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Stream is a watch that is served, and how far it has come.
+// Stream is a watch that is being served, and its position.
 type Stream struct {
 	watch    *Watch
 	position int64
 }
 
-// Begin answers a request for a watch, with what it is told first: all that is there, if it names no version or wants that.
+// Begin answers a request for a watch, with its first events: all that exists, if it names no version or requests initial events.
 func (w *Model) Begin(r *http.Request) (s *Stream, first []byte, code int, body []byte) {
 	watch, code, body := w.Watching(r)
 	if watch == nil {
@@ -31,8 +31,8 @@ func (w *Model) Begin(r *http.Request) (s *Stream, first []byte, code int, body 
 	return s, first, http.StatusOK, nil
 }
 
-// More is what a watch is told of what has happened since, and whether it has ended: since its resource is not served any more, or
-// since it came too late for something.
+// More returns the events of a watch since the last call, and whether it has ended: because its resource is no longer served, or
+// because the events it needs were compacted.
 func (w *Model) More(s *Stream) (events []byte, ended bool) {
 	switch {
 	case w.stores[s.watch.Resource.Plural].withdrawn:
@@ -44,18 +44,18 @@ func (w *Model) More(s *Stream) (events []byte, ended bool) {
 	for _, c := range w.Seen(s.watch, s.position) {
 		events = appendEvent(events, c.Type, c.Object)
 	}
-	s.position = max(s.position, w.version) // a version still to come is waited for
+	s.position = max(s.position, w.version) // the watch waits for a version in the future
 	return events, false
 }
 
-// appendEvent writes an event as a line.
+// appendEvent appends an event as a line.
 func appendEvent(out []byte, kind string, object []byte) []byte {
 	out = append(append(append(out, `{"type":"`...), kind...), `","object":`...)
 	return append(append(out, object...), "}\n"...)
 }
 
-// Target is what a path is about: a resource, with its subresource if it names one, the namespace and the name; nothing if it asks
-// what is served. It need not be served itself.
+// Target returns what a path names: a resource, with its subresource if there is one, the namespace and the name; nothing if the
+// path is one of discovery. The resource need not be served.
 func Target(path string) (resource, namespace, name string) {
 	steps := strings.Split(strings.Trim(path, "/"), "/")
 	root := 2

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// tidy leaves of an unfolded tree what the server keeps: of metadata the fields that are set and known, and of what is built in
-// no nulls, and the defaults that decide about an object's end. M is the metadata, as it was read.
+// tidy reduces an unfolded tree to what the server keeps: the known fields of metadata that are set, no nulls in built-in
+// resources, and the defaults that decide about an object's deletion. m is the metadata, as it was read.
 func (s *store) tidy(tree map[string]any, m *metav1.ObjectMeta) {
 	meta := metaOf(tree)
 	maps.DeleteFunc(meta, func(field string, value any) bool { return !known(field) || empty(value) })
@@ -49,7 +49,7 @@ func (s *store) tidy(tree map[string]any, m *metav1.ObjectMeta) {
 	})
 }
 
-// known fields of metadata.
+// known reports whether metadata has a field.
 func known(field string) bool {
 	switch field {
 	case "name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
@@ -75,7 +75,7 @@ func empty(value any) bool {
 
 func blank(text string) bool { return text == "" }
 
-// texts: a null in a map of texts is an empty one.
+// texts converts a map of strings; a null became an empty string.
 func texts(from map[string]string) map[string]any {
 	to := make(map[string]any, len(from))
 	for k, v := range from {
@@ -84,7 +84,7 @@ func texts(from map[string]string) map[string]any {
 	return to
 }
 
-// distinct owners: what is named twice is named once.
+// distinct removes repeated owners.
 func distinct(owners []metav1.OwnerReference) []metav1.OwnerReference {
 	var kept []metav1.OwnerReference
 	for _, o := range owners {
@@ -110,7 +110,7 @@ func references(owners []metav1.OwnerReference) []any {
 	return list
 }
 
-// withoutNulls is a value without nulls in its maps; it is the value itself if there are none.
+// withoutNulls returns a value without nulls in its maps; it is the value itself if there are none.
 func withoutNulls(value any) (next any, changed bool) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -7,20 +7,20 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation/path"
 )
 
-// traits are what resources differ in, apart from their schema.
+// traits are the differences between resources, apart from their schema.
 type traits struct {
 	custom         bool // it comes from a CRD
-	graceful       bool // its end may take a while
+	graceful       bool // its deletion may take a while
 	generations    bool // its spec has generations
 	unconditional  bool // an update need not name a resourceVersion
-	createOnUpdate bool // PUT makes what is not there
+	createOnUpdate bool // PUT creates a missing object
 	echoes         bool // DELETE answers with the object, not with a Status
-	noGC           bool // deletion knows no dependents
-	orphans        bool // deletion leaves dependents where it says nothing of them
+	noGC           bool // deletion ignores dependents
+	orphans        bool // deletion orphans dependents unless it names a policy
 	validName      validation.ValidateNameFunc
 }
 
-// traitsOf says what kube-apiserver 1.37 does. Of a built-in resource that is not listed it is a guess.
+// traitsOf returns what kube-apiserver 1.37 does. For a built-in resource that is not listed it is a guess.
 func traitsOf(r Resource) traits {
 	t := traits{validName: validation.NameIsDNSSubdomain}
 	switch r.Group + "/" + r.Plural {

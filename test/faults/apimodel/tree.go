@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Trees are JSON values: nil, bool, int64, float64, string, []any, map[string]any. They share parts with each other, so none is
-// changed once it is in an object; unfold copies the parts that are about to be written.
+// Trees are JSON values: nil, bool, int64, float64, string, []any, map[string]any. They share parts, so a tree in an object is
+// never changed; unfold copies the parts that are about to be written.
 
 func parse(body []byte) (map[string]any, error) {
 	var tree map[string]any
@@ -36,7 +36,7 @@ func unfold(tree map[string]any) map[string]any {
 	return tree
 }
 
-// metaOf an unfolded tree.
+// metaOf returns the metadata of an unfolded tree.
 func metaOf(tree map[string]any) map[string]any {
 	meta, _ := tree["metadata"].(map[string]any)
 	return meta
@@ -142,12 +142,12 @@ func appendText(out []byte, s string) []byte {
 	return append(out, '"')
 }
 
-// typeError says that a field is not what it must be.
+// typeError reports a field of the wrong type.
 type typeError struct{ path, want string }
 
 func (e *typeError) Error() string { return e.path + " is no " + e.want }
 
-// readMeta reads the metadata that the server looks at.
+// readMeta reads the metadata that the server uses.
 func readMeta(tree map[string]any) (*metav1.ObjectMeta, error) {
 	r := &reader{tree: tree}
 	m := &metav1.ObjectMeta{Name: r.text("name"), GenerateName: r.text("generateName"), Namespace: r.text("namespace"),

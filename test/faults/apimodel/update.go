@@ -51,7 +51,7 @@ func (w *Model) put(q *request) (int, []byte, error) {
 	return w.update(q, was, tree)
 }
 
-// named: the object must have the name that the path has.
+// named fails unless the object has the name in the path.
 func (q *request) named(tree map[string]any) error {
 	if name, _ := metaOf(tree)["name"].(string); name != q.name {
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, q.name))
@@ -59,7 +59,7 @@ func (q *request) named(tree map[string]any) error {
 	return nil
 }
 
-// update makes tree, which is unfolded and fresh, the next state of an object. Nothing is committed if nothing changes.
+// update makes tree, which is unfolded and not shared, the next state of an object. Nothing is committed if nothing changes.
 func (w *Model) update(q *request, was *object, tree map[string]any) (int, []byte, error) {
 	s := q.store
 	tree = w.admitted(s, tree)
@@ -94,7 +94,7 @@ func (w *Model) update(q *request, was *object, tree map[string]any) (int, []byt
 	return http.StatusOK, q.render(w.settle(s, was, tree)), nil
 }
 
-// settle commits a state, unless it is the one that is.
+// settle commits a state, unless it equals the current one.
 func (w *Model) settle(s *store, was *object, tree map[string]any) *object {
 	metaOf(tree)["resourceVersion"] = was.meta.ResourceVersion
 	if bytes.Equal(appendJSON(make([]byte, 0, len(was.json)+256), tree), was.json) {
@@ -103,7 +103,7 @@ func (w *Model) settle(s *store, was *object, tree map[string]any) *object {
 	return w.commit(s, was, tree)
 }
 
-// checkVersion is optimistic locking.
+// checkVersion implements optimistic locking.
 func (s *store) checkVersion(was *object, tree map[string]any) error {
 	meta := metaOf(tree)
 	text, ok := meta["resourceVersion"].(string)
@@ -129,7 +129,7 @@ func (s *store) checkVersion(was *object, tree map[string]any) error {
 	return nil
 }
 
-// keep takes over from the last state what this write cannot change.
+// keep copies from the last state what this write cannot change.
 func (s *store) keep(subresource string, was *object, tree map[string]any) {
 	old := metaOf(was.tree)
 	switch {
@@ -166,7 +166,7 @@ func (s *store) keep(subresource string, was *object, tree map[string]any) {
 	delete(meta, "managedFields")
 }
 
-// restore a field as it was.
+// restore restores the previous value of a field.
 func restore(tree, was map[string]any, field string) {
 	if value, has := was[field]; has {
 		tree[field] = value
@@ -175,7 +175,7 @@ func restore(tree, was map[string]any, field string) {
 	}
 }
 
-// changed: something that has a generation is different.
+// changed reports whether a part that has a generation has changed.
 func (s *store) changed(was, is map[string]any) bool {
 	if !s.custom {
 		return !equal(was["spec"], is["spec"])
@@ -190,7 +190,7 @@ func (s *store) changed(was, is map[string]any) bool {
 	return false
 }
 
-// checkMeta says what is wrong with changed metadata. What was not changed was right before.
+// checkMeta returns the errors in changed metadata. Unchanged metadata was valid before.
 func (s *store) checkMeta(m, was *metav1.ObjectMeta) field.ErrorList {
 	var errs field.ErrorList
 	path := field.NewPath("metadata")
@@ -216,7 +216,7 @@ func equalOwners(a, b []metav1.OwnerReference) bool {
 	})
 }
 
-// samePodSpec: only images may differ.
+// samePodSpec reports whether only images differ.
 func samePodSpec(was, is any) bool { return equal(was, is) || equal(imageless(was), imageless(is)) }
 
 func imageless(spec any) any {

@@ -6,18 +6,18 @@ import (
 	"strconv"
 )
 
-// Watch is what one watcher has asked for.
+// Watch is what one watcher has requested.
 type Watch struct {
 	Resource  Resource
 	Namespace string
-	// Since is the version after which it wants events; 0 if it named none, or "0".
+	// Since is the version after which it receives events; 0 if it named none, or "0".
 	Since int64
-	// Initial: it wants what there is first, and a bookmark after it.
+	// Initial: it receives all existing objects first, and a bookmark after them.
 	Initial, Bookmarks bool
 	selection          selection
 }
 
-// Watching reads a request for a watch. If it is refused there is a code and a body instead.
+// Watching reads a request for a watch. If it is rejected, watch is nil and there are a code and a body.
 func (w *Model) Watching(r *http.Request) (watch *Watch, code int, body []byte) {
 	q, err := w.read(r)
 	if err != nil {
@@ -40,13 +40,13 @@ func (w *Model) Watching(r *http.Request) (watch *Watch, code int, body []byte) 
 	return watch, 0, nil
 }
 
-// IsWatch says whether a request asks for a watch.
+// IsWatch reports whether a request is a watch.
 func IsWatch(r *http.Request) bool {
 	value := r.URL.Query().Get("watch")
 	return r.Method == http.MethodGet && (value == "true" || value == "1")
 }
 
-// State is what the watch would be told first of: all that matches now, as if it were added.
+// State returns the initial events of the watch: all that matches now, as if it were added.
 func (w *Model) State(watch *Watch) []Change {
 	var found []Change
 	s := w.stores[watch.Resource.Plural]
@@ -64,8 +64,8 @@ func versionOf(o *object) int64 {
 	return version
 }
 
-// Seen are the events that the watch is told of what happened after a version. What ceases to match is deleted for it, and what
-// begins to match is added.
+// Seen returns the events of the watch after a version. An object that no longer matches is deleted for it, and one that begins
+// to match is added.
 func (w *Model) Seen(watch *Watch, after int64) []Change {
 	var seen []Change
 	for _, c := range w.Events(watch.Resource.Plural, watch.Namespace, after) {
@@ -86,7 +86,7 @@ func (w *Model) Seen(watch *Watch, after int64) []Change {
 	return seen
 }
 
-// departed is the event for an object that matches no longer: its last state that did, at the version of the change.
+// departed returns the event for an object that no longer matches: its last state that did, at the version of the change.
 func (c Change) departed() Change {
 	tree := unfold(c.before.tree)
 	metaOf(tree)["resourceVersion"] = strconv.FormatInt(c.Version, 10)
@@ -94,7 +94,7 @@ func (c Change) departed() Change {
 	return c
 }
 
-// Bookmark is the object of a bookmark event. End marks the end of the initial events.
+// Bookmark returns the object of a bookmark event. end marks the end of the initial events.
 func (watch *Watch) Bookmark(version int64, end bool) []byte {
 	meta := map[string]any{"resourceVersion": strconv.FormatInt(version, 10)}
 	if end {

@@ -13,7 +13,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// canaryLimit is how long a healthy job of a kind that is not concerned may take. It runs for canaryRuns.
+// canaryLimit is how long a healthy job of an unaffected kind may take. Its pods run for canaryRuns.
 const canaryLimit, canaryRuns = 10 * time.Second, 100 * time.Millisecond
 
 // canaryNamespace is the namespace of canaries.
@@ -29,7 +29,7 @@ type canary struct {
 	err    error
 }
 
-// besideCanary does something while a canary runs, a PyTorchJob, which it must not disturb.
+// besideCanary calls do while a canary of PyTorchJobs runs, which do must not disturb.
 func (g *environment) besideCanary(ctx context.Context, do func() error) (err error) {
 	canary, err := g.startCanary(ctx, kinds.PyTorchJob())
 	if err != nil {
@@ -39,7 +39,7 @@ func (g *environment) besideCanary(ctx context.Context, do func() error) (err er
 	return do()
 }
 
-// startCanary starts one, after a first job that shows that it can.
+// startCanary starts a canary, after a first job that shows that it works.
 func (g *environment) startCanary(ctx context.Context, kind *training.Kind) (*canary, error) {
 	if err := g.namespace(ctx, canaryNamespace); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// once runs one job and takes it away again.
+// once runs one job and deletes it.
 func (c *canary) once(ctx context.Context, n int) error {
 	j := job{kind: c.kind, namespace: canaryNamespace, name: fmt.Sprintf("canary-%d", n), workers: 1, runs: canaryRuns}
 	if err := c.g.submit(ctx, j); err != nil {
@@ -89,7 +89,7 @@ func (c *canary) once(ctx context.Context, n int) error {
 	return nil
 }
 
-// end stops it and says how it went.
+// end stops the canary and returns its error.
 func (c *canary) end() error {
 	c.cancel()
 	<-c.done

@@ -13,16 +13,16 @@ import (
 	trainingversions "stoic/training/versions"
 )
 
-// converting is the version in which authors write TFJobs where our webhook converts them.
+// converting is the version in which users write TFJobs where our webhook converts them.
 const converting = "v1beta2"
 
-// webhook is the one of this checkout, in a process beside the operator.
+// webhook is that of this checkout, in a process beside the operator.
 type webhook struct {
 	served  *served.Webhook
 	process *operator.Process // nil: none runs
 }
 
-// converted is the same plan where TFJobs are served in all their versions, their authors write an older one, and our webhook
+// converted returns the same plan where TFJobs are served in all their versions, users write an older one, and our webhook
 // converts them.
 func converted(p Plan) Plan {
 	run := p.Run
@@ -57,20 +57,20 @@ func converted(p Plan) Plan {
 	return p
 }
 
-// start the webhook and wait until it is ready.
+// start starts the webhook and waits until it is ready.
 func (w *webhook) start(ctx context.Context) (err error) {
 	w.process, err = w.served.Start(ctx)
 	return err
 }
 
-// kill the webhook, as a node that is lost does.
+// kill kills the webhook, as the loss of a node does.
 func (w *webhook) kill() error {
 	p := w.process
 	w.process = nil
 	return p.Kill()
 }
 
-// stop the webhook, and check how it went.
+// stop stops the webhook, and checks how it ended.
 func (w *webhook) stop() error {
 	if w.process == nil {
 		return nil

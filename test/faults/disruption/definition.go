@@ -17,12 +17,13 @@ import (
 // settled bounds the waits for the control plane itself.
 const settled = 60 * time.Second
 
-// definitions are the CRDs, at the server where they are made: that of custom resources, if they have one of their own (docs/storage.md).
+// definitions returns the CRDs at the server where they are created: that of custom resources, if there is a separate one
+// (docs/storage.md).
 func (g *environment) definitions() dynamic.ResourceInterface {
 	return g.defined.Resource(runtimeschema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
-// versions of a CRD; the caller may change them in place.
+// versions returns the versions of a CRD; the caller may change them in place.
 func versions(crd *unstructured.Unstructured) []map[string]any {
 	spec, _ := crd.Object["spec"].(map[string]any)
 	list, _ := spec["versions"].([]any)
@@ -35,7 +36,7 @@ func versions(crd *unstructured.Unstructured) []map[string]any {
 	return found
 }
 
-// another version of a CRD's kind, of the shape that its first one has.
+// another adds a version to a CRD, with the schema of its first one.
 func another(crd *unstructured.Unstructured, name string, storage bool) {
 	version := (&unstructured.Unstructured{Object: versions(crd)[0]}).DeepCopy().Object
 	version["name"], version["storage"], version["served"] = name, storage, true
@@ -44,7 +45,7 @@ func another(crd *unstructured.Unstructured, name string, storage bool) {
 	spec["versions"] = append(list, version)
 }
 
-// install makes a CRD, waits until it is established and returns since when.
+// install creates a CRD, waits until it is established and returns since when it has been.
 func (g *environment) install(ctx context.Context, crd *unstructured.Unstructured) (time.Time, error) {
 	if _, err := g.definitions().Create(ctx, crd, metav1.CreateOptions{}); err != nil {
 		return time.Time{}, fmt.Errorf("install the CRD %s: %w", crd.GetName(), err)
@@ -67,7 +68,7 @@ func (g *environment) installFile(ctx context.Context, file string) (time.Time, 
 	return g.install(ctx, &unstructured.Unstructured{Object: object})
 }
 
-// uninstall deletes a CRD with all its objects and waits until it is gone.
+// uninstall deletes a CRD with all its objects and waits until it no longer exists.
 func (g *environment) uninstall(ctx context.Context, name string) error {
 	if err := g.definitions().Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete the CRD %s: %w", name, err)
@@ -79,7 +80,7 @@ func (g *environment) uninstall(ctx context.Context, name string) error {
 	return err
 }
 
-// change edits a CRD as it stands.
+// change edits the current state of a CRD.
 func (g *environment) change(ctx context.Context, name string, edit func(*unstructured.Unstructured)) error {
 	_, err := g.await(ctx, settled, "the CRD "+name+" to be changed", func(ctx context.Context) (bool, string) {
 		crd, err := g.definitions().Get(ctx, name, metav1.GetOptions{})

@@ -13,7 +13,7 @@ import (
 	"stoic/test/operator"
 )
 
-// root is the checkout, seen from this package.
+// root is the checkout, relative to this package.
 const root = "../../.."
 
 // quick is how many plans run without -all.
@@ -40,7 +40,7 @@ func TestPlans(t *testing.T) {
 	})
 	for _, p := range plans {
 		t.Run(p.Goal+"/"+p.Name, func(t *testing.T) {
-			t.Parallel() // each has a control plane of its own
+			t.Parallel() // each has its own control plane
 			if p.Goal == "G16" && strings.Contains(operator.Store(), "://") {
 				t.Skip("the store is a database, which is saved and restored with its own tools")
 			}
@@ -59,7 +59,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestEndOfTheOperatorIsNoticed: a rig that does not see its operator die shows nothing.
+// TestEndOfTheOperatorIsNoticed: the rig notices that its operator has ended; otherwise it would prove nothing.
 func TestEndOfTheOperatorIsNoticed(t *testing.T) {
 	g := &environment{stretch: 1}
 	start := func(script string) {
@@ -71,7 +71,7 @@ func TestEndOfTheOperatorIsNoticed(t *testing.T) {
 	}
 	never := func(context.Context) (bool, string) { return false, "nothing" }
 	start("exec sleep 60")
-	if _, err := g.await(t.Context(), time.Millisecond, "nothing", never); err == nil || !strings.Contains(err.Error(), "last seen: nothing") {
+	if _, err := g.await(t.Context(), time.Nanosecond, "nothing", never); err == nil || !strings.Contains(err.Error(), "last seen: nothing") {
 		t.Errorf("a wait that is too long ends with %v", err)
 	}
 	if err := g.process.Kill(); err != nil {

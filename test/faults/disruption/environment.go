@@ -27,13 +27,13 @@ type environment struct {
 	dynamic dynamic.Interface
 	defined dynamic.Interface // the server that has the CRDs
 	typed   kubernetes.Interface
-	// stretch is how much longer than on a machine that has time everything takes.
+	// stretch is how many times longer everything takes than on an idle machine.
 	stretch float64
 	// process is the operator that runs now, or nil.
 	process *operator.Process
 }
 
-// on runs a plan on a control plane of its own, which has the operator's permissions and the kinds of the given files.
+// on runs a plan on its own control plane, which has the operator's permissions and the kinds of the given files.
 func on(ctx context.Context, env Env, crds []string, do func(context.Context, *environment) error) (err error) {
 	o := cluster.Options{Source: filepath.Join(env.Root, "localcluster"), Users: map[string]string{user: operator.User}, Store: operator.Store(), CRs: operator.CRs(), CRDs: crds}
 	if o.CRs == cluster.CRsAggregated {
@@ -60,8 +60,7 @@ func on(ctx context.Context, env Env, crds []string, do func(context.Context, *e
 	return do(ctx, g)
 }
 
-// stretch is the factor for limits on a machine where a control plane took that long to start. Limits are meant for one
-// that has nothing else to do.
+// stretch returns the factor for limits on a machine where a control plane took that long to start. Limits are meant for an idle machine.
 func stretch(took time.Duration) float64 {
 	const usual, most = 5 * time.Second, 6
 	return min(max(took.Seconds()/usual.Seconds(), 1), most)
@@ -95,14 +94,14 @@ func (g *environment) namespace(ctx context.Context, name string) error {
 	return nil
 }
 
-// crd is the file of the kind's CRD: as it is shipped, unless the plan's webhook converts the kind.
+// crd returns the file of the kind's CRD: the shipped one, unless the plan's webhook converts the kind.
 func (e Env) crd(plural string) string {
 	return filepath.Join(cmp.Or(e.crds, filepath.Join(e.Root, "deploy/crd")), plural+".yaml")
 }
 
 func (e Env) fixture(name string) string { return filepath.Join(e.Root, "test/fixtures", name) }
 
-// await asks until the condition holds. It fails at once if the operator has ended: no plan survives that.
+// await polls until the condition holds. It fails immediately if the operator has ended: no plan survives that.
 func (g *environment) await(ctx context.Context, limit time.Duration, what string, holds func(context.Context) (ok bool, saw string)) (took time.Duration, err error) {
 	limit = time.Duration(float64(limit) * g.stretch)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %s", limit))
@@ -118,8 +117,8 @@ func (g *environment) await(ctx context.Context, limit time.Duration, what strin
 		if ok {
 			return time.Since(began), nil
 		}
-		if ctx.Err() == nil {
-			saw = now // what is seen after the end is only that it is over
+		if ctx.Err() == nil || saw == "" {
+			saw = now // at the first look, and then not after the end, when all that is seen is that the time is over
 		}
 		select {
 		case <-ctx.Done():

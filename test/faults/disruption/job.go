@@ -23,11 +23,11 @@ type job struct {
 	kind            *training.Kind
 	namespace, name string
 	workers         int
-	// runs is how long each worker runs before it ends well; 0 is for ever.
+	// runs is how long each worker runs before it succeeds; 0 is forever.
 	runs time.Duration
 }
 
-// end is the state that the job comes to and stays in.
+// end returns the state that the job reaches and stays in.
 func (j job) end() training.ConditionType {
 	if j.runs == 0 {
 		return training.Running
@@ -37,7 +37,7 @@ func (j job) end() training.ConditionType {
 
 func (j job) String() string { return fmt.Sprintf("%s %s/%s", j.kind.Name, j.namespace, j.name) }
 
-// object as its author writes it. The pods are placed by the scheduler that is there, whatever gang they belong to.
+// object returns the job as its user writes it. The existing scheduler places its pods, whatever gang they belong to.
 func (j job) object() *unstructured.Unstructured {
 	annotations := map[string]any{}
 	if j.runs > 0 {
@@ -59,7 +59,7 @@ func (j job) object() *unstructured.Unstructured {
 	}}
 }
 
-// replicas by replica type: the workers, and one of each that the kind requires.
+// replicas returns the numbers by replica type: the workers, and one of each that the kind requires.
 func (j job) replicas() map[string]int {
 	replicas := map[string]int{"Worker": j.workers}
 	for _, rtype := range j.kind.ReplicaTypes {
@@ -70,7 +70,7 @@ func (j job) replicas() map[string]int {
 	return replicas
 }
 
-// pods is how many a job has.
+// pods returns how many pods a job has.
 func (j job) pods() (sum int) {
 	for _, replicas := range j.replicas() {
 		sum += replicas
@@ -82,13 +82,13 @@ func (g *environment) jobs(kind *training.Kind, namespace string) dynamic.Resour
 	return g.jobsAs(kind.Version, kind, namespace)
 }
 
-// jobsAs are the jobs of a kind in one of its versions.
+// jobsAs returns the jobs of a kind in one of its versions.
 func (g *environment) jobsAs(version string, kind *training.Kind, namespace string) dynamic.ResourceInterface {
 	return g.dynamic.Resource(runtimeschema.GroupVersionResource{Group: kind.Group, Version: version, Resource: kind.Plural}).Namespace(namespace)
 }
 
-// submit makes jobs, in the version that their authors write. A kind that has just been established is not yet served by every handler:
-// 404 is tried again.
+// submit creates jobs, in the version that their users write. Not every handler serves a kind that has just been established: it
+// retries after 404.
 func (g *environment) submit(ctx context.Context, jobs ...job) error {
 	for _, j := range jobs {
 		var refused error
@@ -106,7 +106,7 @@ func (g *environment) submit(ctx context.Context, jobs ...job) error {
 	return nil
 }
 
-// authored is the version in which authors write jobs of a kind: one that is converted, if there is one.
+// authored returns the version in which users write jobs of a kind: a converted one, if there is one.
 func (e Env) authored(kind *training.Kind) string {
 	if e.webhook != nil && kind.Name == kinds.TFJob().Name {
 		return converting
@@ -114,7 +114,7 @@ func (e Env) authored(kind *training.Kind) string {
 	return kind.Version
 }
 
-// create a job in a version of its kind; all that these jobs have is in the same place in each.
+// create creates a job in a version of its kind; the fields of these jobs are in the same place in each.
 func (g *environment) create(ctx context.Context, version string, j job) error {
 	object := j.object()
 	object.SetAPIVersion(j.kind.Group + "/" + version)
@@ -122,7 +122,7 @@ func (g *environment) create(ctx context.Context, version string, j job) error {
 	return err //nolint:wrapcheck // the caller checks its status code
 }
 
-// state of a job: its last condition that is True, or "".
+// state returns the last condition of a job that is True, or "".
 func (g *environment) state(ctx context.Context, j job) (training.ConditionType, error) {
 	u, err := g.jobs(j.kind, j.namespace).Get(ctx, j.name, metav1.GetOptions{})
 	if err != nil {
@@ -138,7 +138,7 @@ func (g *environment) state(ctx context.Context, j job) (training.ConditionType,
 	return state, nil
 }
 
-// awaitEnds waits until every job is where it ends.
+// awaitEnds waits until every job is in its end state.
 func (g *environment) awaitEnds(ctx context.Context, limit time.Duration, jobs ...job) (time.Duration, error) {
 	left := append([]job(nil), jobs...)
 	return g.await(ctx, limit, fmt.Sprintf("%d jobs to come to their ends", len(jobs)), func(ctx context.Context) (bool, string) {
@@ -153,7 +153,7 @@ func (g *environment) awaitEnds(ctx context.Context, limit time.Duration, jobs .
 	})
 }
 
-// awaitLive waits until the operator has said anything at all of a job.
+// awaitLive waits until the operator has set a condition of a job.
 func (g *environment) awaitLive(ctx context.Context, limit time.Duration, j job) error {
 	_, err := g.await(ctx, limit, "the operator to see "+j.String(), func(ctx context.Context) (bool, string) {
 		state, err := g.state(ctx, j)
@@ -162,8 +162,8 @@ func (g *environment) awaitLive(ctx context.Context, limit time.Duration, j job)
 	return err
 }
 
-// sound checks what must hold of the pods of a namespace when all has settled: each belongs to a job that exists, no
-// replica has two pods that have not ended, and a job for ever has all its pods.
+// sound checks the pods of a namespace when all has settled: each belongs to a job that exists, no replica has two pods that have
+// not ended, and a job that runs forever has all its pods.
 func (g *environment) sound(ctx context.Context, namespace string, jobs ...job) error {
 	owners := map[types.UID]job{}
 	for _, j := range jobs {
@@ -201,7 +201,7 @@ func (g *environment) sound(ctx context.Context, namespace string, jobs ...job) 
 	return nil
 }
 
-// awaitSound waits until the pods are as they must be.
+// awaitSound waits until the pods are sound.
 func (g *environment) awaitSound(ctx context.Context, limit time.Duration, namespace string, jobs ...job) (time.Duration, error) {
 	return g.await(ctx, limit, "the pods of "+namespace+" to be as they must be", func(ctx context.Context) (bool, string) {
 		err := g.sound(ctx, namespace, jobs...)

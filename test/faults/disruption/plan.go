@@ -12,13 +12,13 @@ type Env struct {
 	webhook *webhook // that converts TFJobs; nil where they have one version
 }
 
-// Plan is one disruption. Run returns what was wrong with the operator, or that the plan could not be carried out.
+// Plan is one disruption. Run returns a defect of the operator, or why the plan could not be carried out.
 type Plan struct {
 	Name, Goal string
 	Run        func(context.Context, Env) error
 }
 
-// Plans are all disruptions, the quickest first. Equal seeds give equal plans.
+// Plans returns all disruptions, the quickest first. Equal seeds give equal plans.
 func Plans(seed uint64) []Plan {
 	return []Plan{
 		{"status subresource missing, then added", "G15", statusAdded},

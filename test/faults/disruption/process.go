@@ -23,7 +23,7 @@ func (g *environment) start(ctx context.Context, flags ...string) (err error) {
 	return g.process.AwaitReady(ctx)
 }
 
-// alive is an error if the operator has ended by itself.
+// alive returns an error if the operator has ended by itself.
 func (g *environment) alive() error {
 	if g.process == nil || g.process.Alive() {
 		return nil
@@ -31,7 +31,7 @@ func (g *environment) alive() error {
 	return fmt.Errorf("the operator has ended by itself: %v%s", g.process.Exit(), g.lastWords())
 }
 
-// stop ends the operator as Kubernetes does, and checks how it went.
+// stop ends the operator as Kubernetes does, and checks how it ended.
 func (g *environment) stop() error {
 	p := g.process
 	if p == nil {
@@ -41,7 +41,7 @@ func (g *environment) stop() error {
 	return p.Stop(context.Background())
 }
 
-// lastWords are the last lines of the operator's log, for messages. What canaries do is not among them.
+// lastWords returns the last lines of the operator's log, for messages, without those about canaries.
 func (g *environment) lastWords() string {
 	if g.process == nil {
 		return ""
@@ -50,7 +50,7 @@ func (g *environment) lastWords() string {
 	return "\nthe operator's last words:\n" + strings.Join(lines[max(len(lines)-15, 0):], "\n")
 }
 
-// sample adds up the operator's samples whose name and labels hold all the given parts.
+// sample returns the sum of the operator's samples whose name and labels contain all the given parts.
 func (g *environment) sample(ctx context.Context, parts ...string) (float64, error) {
 	sum, found, err := g.process.Sample(ctx, parts...)
 	if err == nil && !found {

@@ -18,7 +18,7 @@ import (
 const (
 	tfJobs = "tfjobs.kubeflow.org"
 	shapes = "shapes" // the namespace
-	// repairLimit is how long the operator may take once what was broken is repaired.
+	// repairLimit is how long the operator may take after a repair.
 	repairLimit = 10 * time.Second
 	// outage is how long something is broken: long enough for back-offs to have grown.
 	outage = 25 * time.Second
@@ -57,7 +57,7 @@ func setStatus(with bool) func(*unstructured.Unstructured) {
 	}
 }
 
-// statusAdded: a CRD without the status subresource, as old manifests have it, gets one.
+// statusAdded: a CRD without the status subresource, as in old manifests, gets one.
 func statusAdded(ctx context.Context, env Env) error {
 	return under(ctx, env, setStatus(false), func(ctx context.Context, g *environment) error {
 		j := job{kinds.TFJob(), shapes, "mute", 2, 100 * time.Millisecond}
@@ -97,7 +97,7 @@ func (g *environment) convertBy(ctx context.Context, conversion map[string]any) 
 	})
 }
 
-// deadWebhook converts by an address where nobody listens.
+// deadWebhook returns a conversion by an address where no server listens.
 func deadWebhook() (map[string]any, error) {
 	address, err := operator.Address()
 	if err != nil {
@@ -108,7 +108,7 @@ func deadWebhook() (map[string]any, error) {
 		"conversionReviewVersions": []any{"v1"}, "clientConfig": map[string]any{"url": url}}}, nil
 }
 
-// conversionDead: no TFJob can be read, as the webhook that converts them is gone; then nothing converts any more.
+// conversionDead: no TFJob can be read, as the webhook that converts them does not exist; then nothing needs conversion any longer.
 func conversionDead(ctx context.Context, env Env) error {
 	return under(ctx, env, storeOlder, conversionFails{stored: older,
 		breaks: func(ctx context.Context, g *environment) error {
@@ -132,7 +132,7 @@ func conversionKilled(ctx context.Context, env Env) error {
 	}.run)
 }
 
-// conversionFails for a while: no job can be read that is stored in another version than v1.
+// conversionFails for a while: no job that is stored in another version than v1 can be read.
 type conversionFails struct {
 	stored          string
 	breaks, repairs func(context.Context, *environment) error
@@ -150,7 +150,7 @@ func (c conversionFails) run(ctx context.Context, g *environment) error {
 		return err
 	}
 	during := job{kinds.TFJob(), shapes, "during", 2, 100 * time.Millisecond}
-	if err := g.create(ctx, c.stored, during); err != nil { // what is stored as it is written needs no conversion
+	if err := g.create(ctx, c.stored, during); err != nil { // an object in the stored version needs no conversion
 		return fmt.Errorf("submit %s as %s: %w", during, c.stored, err)
 	}
 	wait(ctx, outage)
@@ -169,7 +169,7 @@ func (c conversionFails) run(ctx context.Context, g *environment) error {
 	return err
 }
 
-// flip says which version is stored and whether v1 is served.
+// flip returns an edit that sets the stored version, and whether v1 is served.
 func flip(stored string, served bool) func(*unstructured.Unstructured) {
 	return func(crd *unstructured.Unstructured) {
 		if len(versions(crd)) == 1 {
@@ -184,7 +184,8 @@ func flip(stored string, served bool) func(*unstructured.Unstructured) {
 	}
 }
 
-// flipped: another version is stored instead of v1, to and fro, and for a while v1 is not served. Where the kind has no other, it gets one.
+// flipped changes the stored version between v1 and another, several times, and for a while v1 is not served. A kind without
+// another version gets one.
 type flipped struct{ other string }
 
 func (f flipped) run(ctx context.Context, env Env) error {

@@ -19,7 +19,7 @@ import (
 // restored is how long the operator may take after the store was restored.
 const restored = 60 * time.Second
 
-// rewound restores the store to a past that many revisions ago, while jobs run, under an operator that is not told.
+// rewound restores the store to its state that many revisions ago, while jobs run, without notice to the operator.
 type rewound struct{ by int }
 
 const past = "past" // the namespace
@@ -54,14 +54,14 @@ func (w rewound) run(ctx context.Context, env Env) error {
 	})
 }
 
-// plain are the kinds of which workers alone make a job.
+// plain returns the kinds of which workers alone make a job.
 func plain() []*training.Kind {
 	return slices.DeleteFunc(kinds.All(), func(k *training.Kind) bool {
 		return slices.ContainsFunc(k.ReplicaTypes, func(t training.KnownReplicaType) bool { return t.After != "" })
 	})
 }
 
-// atSave are the jobs that are under way when the store is saved: of every kind, half of them for ever.
+// atSave returns the jobs that are in progress when the store is saved: of every kind, half of them forever.
 func atSave() []job {
 	var jobs []job
 	for _, kind := range plain() {
@@ -80,7 +80,7 @@ func late() []job {
 	return jobs
 }
 
-// future is what never will have been: saved jobs end, one is deleted, a pod is replaced, other jobs come and end.
+// future is the time that the restore undoes: saved jobs end, one is deleted, a pod is replaced, other jobs are created and end.
 func (w rewound) future(ctx context.Context, g *environment, saved []job) error {
 	began, err := g.revision(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (w rewound) future(ctx context.Context, g *environment, saved []job) error 
 	return g.burn(ctx, w.by-(now-began))
 }
 
-// revision of the store.
+// revision returns the revision of the store.
 func (g *environment) revision(ctx context.Context) (int, error) {
 	list, err := g.typed.CoreV1().ConfigMaps(past).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -122,7 +122,7 @@ func (g *environment) revision(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// burn makes that many revisions, which mean nothing.
+// burn makes that many revisions without any meaning.
 func (g *environment) burn(ctx context.Context, revisions int) error {
 	const writers = 16
 	all, ctx := errgroup.WithContext(ctx)
@@ -145,7 +145,7 @@ func (g *environment) burn(ctx context.Context, revisions int) error {
 	return all.Wait()
 }
 
-// again: every saved job comes to its end again, no pod is left over, and the operator follows what happens now.
+// again: every saved job reaches its end again, no pod is left over, and the operator follows current changes.
 func (g *environment) again(ctx context.Context, saved []job) error {
 	began := time.Now()
 	left := func() time.Duration { return restored - time.Since(began) }

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// liveLimit is how long a kind may be served before the operator serves it.
+	// liveLimit is how soon after a kind is served the operator must serve it.
 	liveLimit = 5 * time.Second
-	// endLimit is how long a healthy job may take here, with a control plane that has two cores at best.
+	// endLimit is how long a healthy job may take here, with a control plane that has two cores at most.
 	endLimit = 20 * time.Second
-	// recoveryLimit is how long it may take until all is as if nothing had happened.
+	// recoveryLimit is how long it may take until everything is as if nothing had happened.
 	recoveryLimit = 60 * time.Second
 )
 
-// podGroups is the CRD of the groups of the coscheduling plugin, whose scheduler is, for these plans, the usual one.
+// podGroups is the CRD of the coscheduling plugin's groups. The default scheduler acts as that plugin's for these plans.
 const podGroups, podGroupsFile = "podgroups.scheduling.x-k8s.io", "podgroups-plugin.yaml"
 
 // everySet starts an operator under subsets of the CRDs and installs the others late.
@@ -37,8 +37,8 @@ func everySet(ctx context.Context, env Env) error {
 	})
 }
 
-// sets of n parts, as bits: none, each alone, all but each, and all. What one part changes for another shows in these; all
-// subsets would be twice as many with each kind.
+// sets returns subsets of n parts, as bits: none, each alone, all but each, and all. They show how one part affects another; all
+// subsets would double with each kind.
 func sets(n int) []int {
 	all := 1<<n - 1
 	found := []int{0}
@@ -50,7 +50,7 @@ func sets(n int) []int {
 	return slices.Compact(found)
 }
 
-// part is a CRD that may be there or not.
+// part is a CRD that may exist or not.
 type part struct {
 	name, file string
 	kind       *training.Kind // nil of groups
@@ -188,7 +188,7 @@ func (m recreatedCRD) cycles(ctx context.Context, g *environment) error {
 		if err := g.anew(ctx, jobs); err != nil {
 			return fmt.Errorf("time %d: %w", n+1, err)
 		}
-		if n%2 == 0 { // the other half is deleted again whatever the operator was just about to do
+		if n%2 == 0 { // in the other half the CRD is deleted again, whatever the operator was doing
 			if err := g.awaitLive(ctx, liveLimit, jobs[0]); err != nil {
 				return fmt.Errorf("time %d: %w", n+1, err)
 			}
@@ -207,7 +207,7 @@ func (m recreatedCRD) cycles(ctx context.Context, g *environment) error {
 	return g.flat(ctx, before)
 }
 
-// anew deletes the CRD with the jobs and makes both again.
+// anew deletes the CRD with the jobs and recreates both.
 func (g *environment) anew(ctx context.Context, jobs []job) error {
 	const name = "tfjobs.kubeflow.org"
 	if err := g.uninstall(ctx, name); err != nil {
@@ -223,9 +223,9 @@ func (g *environment) goroutines(ctx context.Context) (float64, error) {
 	return g.sample(ctx, "go_goroutines")
 }
 
-// flat is an error if the operator does not come back to about as many goroutines as it had.
+// flat returns an error if the operator does not return to about as many goroutines as it had.
 func (g *environment) flat(ctx context.Context, before float64) error {
-	const more = 10 // connections come and go
+	const more = 10 // connections open and close
 	now := 0.0
 	_, err := g.await(ctx, recoveryLimit, "the operator to have no more goroutines than before", func(ctx context.Context) (bool, string) {
 		var err error

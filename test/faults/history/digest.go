@@ -13,10 +13,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Digest is the end state as text, one block for each object, without all that differs between two runs of which
-// nobody would say that they ended differently: names of jobs, namespaces, UIDs, versions, times, nodes, addresses. Of
-// statuses it has only what does not depend on what was seen on the way; status says what that is of the subject. Events
-// are no part of it.
+// Digest returns the end state as text, one block for each object. It leaves out what may differ between two runs with the same
+// end: names of jobs, namespaces, UIDs, versions, times, nodes, addresses, and events. Of statuses it has only what does not
+// depend on what was observed on the way; status returns that part for the subject.
 func (v View) Digest(status func(*unstructured.Unstructured) map[string]any) string {
 	var text strings.Builder
 	if v.Job == nil {
@@ -36,7 +35,7 @@ func (v View) Digest(status func(*unstructured.Unstructured) map[string]any) str
 	return v.Mask(text.String())
 }
 
-// Mask puts JOB for the name of the job, UID for its UID, NAMESPACE for its namespace and ALSO-1, ALSO-2 for the others.
+// Mask replaces the name of the job by JOB, its UID by UID, its namespace by NAMESPACE and the other namespaces by ALSO-1, ALSO-2.
 func (v View) Mask(text string) string {
 	text = v.maskUIDs(text)
 	for i, namespace := range v.Also { // before the namespace that theirs may begin with
@@ -49,7 +48,7 @@ func (v View) Mask(text string) string {
 	return mask(text, v.Name, "JOB")
 }
 
-// mask a word.
+// mask replaces a word.
 func mask(text, word, by string) string {
 	if word == "" || !strings.Contains(text, word) {
 		return text
@@ -82,7 +81,7 @@ func (v View) block(text *strings.Builder, u *unstructured.Unstructured, status 
 	text.Write(out)
 }
 
-// metadata is what of it two runs have in common.
+// metadata returns the part of the metadata that two runs have in common.
 func (v View) metadata(u *unstructured.Unstructured) map[string]any {
 	found := map[string]any{}
 	labels, annotations := maps.Clone(u.GetLabels()), maps.Clone(u.GetAnnotations())
@@ -129,8 +128,9 @@ func (v View) whose(owner types.UID) string {
 // ledgerAnnotation is where Stoic keeps a job's ledger. Another operator has none.
 const ledgerAnnotation = "training.kubeflow.org/ledger"
 
-// maskLedger leaves the count of restarts, and the terminal condition if it is another than the status has: which failed pods and
-// which successes are named depends on when the ledger was written last, and whether the terminal condition was noted on whether pods were seen to go.
+// maskLedger keeps the count of restarts, and the terminal condition if it differs from the status. Which failed pods and which
+// successes the ledger names depends on when it was written last. Whether it notes the terminal condition depends on whether the
+// deletion of pods was seen.
 func maskLedger(text, state string) string {
 	if text == "" {
 		text = `{"restarts":0}`
@@ -148,7 +148,7 @@ func maskLedger(text, state string) string {
 	return fmt.Sprintf("restarts %s, terminal condition %q", ledger.Restarts, ledger.Terminal)
 }
 
-// maskSpec takes out what the cluster has chosen.
+// maskSpec removes what the cluster has chosen.
 func maskSpec(spec map[string]any) {
 	delete(spec, "nodeName")
 	if spec["clusterIP"] != "None" {
@@ -179,7 +179,7 @@ func maskSpec(spec map[string]any) {
 	}
 }
 
-// JobStatus is the state of a job: its last condition that is True, the counts, and which times it has.
+// JobStatus returns the state of a job: its last condition that is True, the counts, and which times are set.
 func JobStatus(u *unstructured.Unstructured) map[string]any {
 	last := State(u)
 	found := map[string]any{"ledger": maskLedger(u.GetAnnotations()[ledgerAnnotation], last.Type)}
@@ -198,7 +198,7 @@ func JobStatus(u *unstructured.Unstructured) map[string]any {
 	return found
 }
 
-// podStatus is the phase of a pod and how its containers ended.
+// podStatus returns the phase of a pod and how its containers ended.
 func podStatus(u *unstructured.Unstructured) map[string]any {
 	found := map[string]any{"phase": Phase(u)}
 	list, _, _ := unstructured.NestedSlice(u.Object, "status", "containerStatuses")
@@ -221,7 +221,8 @@ func podStatus(u *unstructured.Unstructured) map[string]any {
 	return found
 }
 
-// dependentStatus is its phase, or how a batch/v1 Job ended; all else is written by whoever looks after such objects, at times of their own.
+// dependentStatus returns the phase of a dependent, or how a batch/v1 Job ended. Its controller writes everything else at times
+// that differ between runs.
 func dependentStatus(u *unstructured.Unstructured) map[string]any {
 	if u.GetKind() == "Job" {
 		return batchStatus(u)

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// aView is the end of a job of that name; what differs between two runs is made of salt.
+// aView returns the end of a job of that name; everything that differs between two runs is made from salt.
 func aView(t *testing.T, name, salt string) View {
 	t.Helper()
 	replace := strings.NewReplacer("NAME", name, "SALT", salt)
@@ -108,8 +108,8 @@ func TestDigestSees(t *testing.T) {
 	}
 }
 
-// TestDigestOfManyNamespaces: in which of its namespaces a dependent is makes a difference; what the namespaces are called,
-// and the UID of the object, do not, wherever they are written.
+// TestDigestOfManyNamespaces: the namespace of a dependent makes a difference, if the subject has several. The names of the
+// namespaces and the UID of the object make none, wherever they occur.
 func TestDigestOfManyNamespaces(t *testing.T) {
 	of := func(salt, in string) string {
 		job := object(t, "FooBar", "x"+salt, "uid-"+salt, 1, "spec: {target: x"+salt+"-a, targetNamespace: here"+salt+"-there}")

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Version is one state of one object, as a watch told it. Nobody writes to the object.
+// Version is one state of one object, as a watch reported it. The object is read-only.
 type Version struct {
-	At       time.Time // when it was told, by this machine's clock
+	At       time.Time // when it was reported, by this machine's clock
 	Type     watch.EventType
 	Resource schema.GroupVersionResource
 	Object   *unstructured.Unstructured
@@ -30,8 +30,8 @@ type Gap struct {
 	Why      string
 }
 
-// Subject is the object whose run is recorded, and where its dependents are. A dependent has the name of the object, or
-// one that begins with it and a hyphen, and is of another resource.
+// Subject is the object whose run is recorded, and where its dependents are. A dependent is of another resource, and its name is
+// that of the object or begins with it and a hyphen.
 type Subject struct {
 	Resource  schema.GroupVersionResource
 	Namespace string // "" of a cluster-scoped object
@@ -39,15 +39,15 @@ type Subject struct {
 	// Also are the other namespaces in which dependents, or events, may be. Events about cluster-scoped objects are in
 	// the namespace default.
 	Also []string
-	// Of are the resources whose objects belong to the run; nil: all that are watched. What else is watched is for the runs of others,
-	// and must change nothing here.
+	// Of are the resources whose objects belong to the run; nil: all that are watched. Other resources are watched for the runs
+	// of other subjects and must change nothing here.
 	Of []schema.GroupVersionResource
 }
 
-// namespaces of all objects of the run.
+// namespaces returns the namespaces of all objects of the run.
 func (s Subject) namespaces() []string { return append([]string{s.Namespace}, s.Also...) }
 
-// takes says whether a version is one of the subject's run, if its namespace is.
+// takes reports whether a version belongs to the subject's run, if its namespace does.
 func (s Subject) takes(v Version) bool {
 	if s.Of != nil && !slices.Contains(s.Of, v.Resource) {
 		return false
@@ -59,22 +59,22 @@ func (s Subject) takes(v Version) bool {
 	return v.Resource != s.Resource && strings.HasPrefix(name, s.Name+"-")
 }
 
-// Run is what happened to one subject and its dependents, and the events about them. It ends when it is forgotten. Two
-// subjects whose names differ by a hyphen and more must not be in one namespace.
+// Run is what happened to one subject and its dependents, and the events about them. It ends when it is forgotten. One namespace
+// must not hold two subjects if the name of one is the name of the other plus a hyphen and more.
 type Run struct {
 	recorder *Recorder
 	subject  Subject
 
 	// Guarded by the recorder's lock.
-	versions []Version // in the order in which they were told
+	versions []Version // in the order in which they were reported
 	now      map[place]*unstructured.Unstructured
 	made     map[place][]types.UID
 	latest   map[types.UID]uint64 // revision
 	gaps     []Gap
-	changed  chan struct{} // closed when a version comes
+	changed  chan struct{} // closed when a version is added
 }
 
-// place is where an object is found.
+// place is the location of an object.
 type place struct {
 	resource        schema.GroupVersionResource
 	namespace, name string
@@ -85,7 +85,7 @@ func newRun(r *Recorder, s Subject) *Run {
 		made: map[place][]types.UID{}, latest: map[types.UID]uint64{}, changed: make(chan struct{})}
 }
 
-// Of makes a run of versions that are known already. They are taken as told in that order.
+// Of makes a run of known versions. They count as reported in that order.
 func Of(s Subject, versions ...Version) *Run {
 	l := newRun(&Recorder{}, s)
 	for _, v := range versions {
@@ -94,7 +94,7 @@ func Of(s Subject, versions ...Version) *Run {
 	return l
 }
 
-// add a version. The caller holds the lock.
+// add adds a version. The caller holds the lock.
 func (l *Run) add(v Version) {
 	at := place{v.Resource, v.Object.GetNamespace(), v.Object.GetName()}
 	if uid := v.Object.GetUID(); !slices.Contains(l.made[at], uid) {
@@ -111,10 +111,10 @@ func (l *Run) add(v Version) {
 	l.changed = make(chan struct{})
 }
 
-// Subject is whose run it is.
+// Subject returns the subject of the run.
 func (l *Run) Subject() Subject { return l.subject }
 
-// ResourceOf an object of the run, by its UID; the zero value of one that was never seen.
+// ResourceOf returns the resource of the object with that UID; the zero value if the run never had one.
 func (l *Run) ResourceOf(uid types.UID) schema.GroupVersionResource {
 	l.recorder.mu.Lock()
 	defer l.recorder.mu.Unlock()
@@ -126,7 +126,7 @@ func (l *Run) ResourceOf(uid types.UID) schema.GroupVersionResource {
 	return schema.GroupVersionResource{}
 }
 
-// Versions lists all in the order of their resourceVersions.
+// Versions returns all versions in the order of their resourceVersions.
 func (l *Run) Versions() []Version {
 	l.recorder.mu.Lock()
 	all := slices.Clone(l.versions)
@@ -135,25 +135,25 @@ func (l *Run) Versions() []Version {
 	return all
 }
 
-// Revision is the resourceVersion as the number that it is.
+// Revision returns the resourceVersion as a number.
 func Revision(u *unstructured.Unstructured) uint64 {
-	n, _ := strconv.ParseUint(u.GetResourceVersion(), 10, 64) // what is no number comes first
+	n, _ := strconv.ParseUint(u.GetResourceVersion(), 10, 64) // 0 if it is not a number: it sorts first
 	return n
 }
 
-// Gaps lists when versions may have been missed.
+// Gaps returns the times for which versions may be missing.
 func (l *Run) Gaps() []Gap {
 	l.recorder.mu.Lock()
 	defer l.recorder.mu.Unlock()
 	return slices.Clone(l.gaps)
 }
 
-// Created counts by name how many objects of a resource ("pods") ever came to be.
+// Created counts by name how many objects of a resource ("pods") ever existed.
 func (l *Run) Created(resource string) map[string]int {
 	return l.count(resource, func(Version) bool { return true })
 }
 
-// Deleted counts by name how many went.
+// Deleted counts by name how many objects of a resource were deleted.
 func (l *Run) Deleted(resource string) map[string]int {
 	return l.count(resource, func(v Version) bool { return v.Type == watch.Deleted })
 }
@@ -171,7 +171,7 @@ func (l *Run) count(resource string, counts func(Version) bool) map[string]int {
 	return found
 }
 
-// Resources lists what the run's objects are, events left out: "pods", "tfjobs".
+// Resources returns the resources of the run's objects, without events: "pods", "tfjobs".
 func (l *Run) Resources() []string {
 	l.recorder.mu.Lock()
 	defer l.recorder.mu.Unlock()
@@ -185,7 +185,7 @@ func (l *Run) Resources() []string {
 	return found
 }
 
-// View is what exists now, as far as it was told.
+// View returns what exists now, as far as it was reported.
 func (l *Run) View() View {
 	view, _ := l.look()
 	return view
@@ -222,8 +222,7 @@ func (l *Run) look() (View, <-chan struct{}) {
 	return v, l.changed
 }
 
-// Await waits until what exists is as it shall be. It is woken by versions and polls nothing. If ctx ends before, the
-// error says what was seen last.
+// Await waits until the view meets a condition. Versions wake it; it does not poll. If ctx ends first, the error says what was seen last.
 func (l *Run) Await(ctx context.Context, what string, holds func(View) (ok bool, saw string)) error {
 	for {
 		view, changed := l.look()
@@ -239,8 +238,8 @@ func (l *Run) Await(ctx context.Context, what string, holds func(View) (ok bool,
 	}
 }
 
-// AwaitReported waits until an object was told of as it is here, or as it was later. Who has written it and goes on by what is
-// seen must not see what was before.
+// AwaitReported waits until this version of an object, or a later one, was reported. A caller that wrote the object and decides
+// by what is reported must not see the state before its write.
 func (l *Run) AwaitReported(ctx context.Context, u *unstructured.Unstructured) error {
 	return l.Await(ctx, u.GetKind()+" "+u.GetName()+" as it was written", func(View) (bool, string) {
 		l.recorder.mu.Lock()
@@ -250,7 +249,7 @@ func (l *Run) AwaitReported(ctx context.Context, u *unstructured.Unstructured) e
 	})
 }
 
-// Quiet waits until nothing has been told of the job for a while.
+// Quiet waits until nothing was reported of the run for a while.
 func (l *Run) Quiet(ctx context.Context, while time.Duration) error {
 	timer := time.NewTimer(while)
 	defer timer.Stop()
@@ -267,7 +266,7 @@ func (l *Run) Quiet(ctx context.Context, while time.Duration) error {
 	}
 }
 
-// about is the name by which a version belongs to a run: its own, or that of the object which an event is about.
+// about returns the name by which a version belongs to a run: that of its object, or for an event that of the involved object.
 func about(v Version) string {
 	if v.Resource.Resource == "events" {
 		name, _, _ := unstructured.NestedString(v.Object.Object, "involvedObject", "name")
@@ -276,7 +275,7 @@ func about(v Version) string {
 	return v.Object.GetName()
 }
 
-// candidates are the names of the subjects that a version may be of: of a pod "a-b-0" a-b-0, a-b and a.
+// candidates returns the names of the subjects that a version may belong to: a-b-0, a-b and a for a pod "a-b-0".
 func candidates(v Version) []string {
 	name := about(v)
 	found := []string{name}

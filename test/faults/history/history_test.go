@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// resource of a kind that these tests have to do with.
+// resource returns the resource of a kind that these tests use.
 func resource(kind string) schema.GroupVersionResource {
 	switch kind {
 	case "TFJob":
@@ -28,7 +28,7 @@ func resource(kind string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: strings.ToLower(kind) + "s"}
 }
 
-// object of a kind; more is YAML at the top level.
+// object returns an object of a kind; more is YAML at the top level.
 func object(t *testing.T, kind, name, uid string, version int, more string) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
@@ -55,12 +55,12 @@ func version(kind watch.EventType, u *unstructured.Unstructured) Version {
 	return Version{At: time.Unix(0, 0), Type: kind, Resource: resource(u.GetKind()), Object: u}
 }
 
-// tell a recorder of an object.
+// tell reports an object to a recorder.
 func tell(r *Recorder, kind watch.EventType, u *unstructured.Unstructured) {
 	r.tell(kind, resource(u.GetKind()), u)
 }
 
-// subjectOf these tests: a job.
+// subjectOf returns the subject of these tests: a job.
 func subjectOf(job string) Subject {
 	return Subject{Resource: resource("TFJob"), Namespace: "ns", Name: job}
 }
@@ -72,7 +72,8 @@ func names(list []*unstructured.Unstructured) (found []string) {
 	return found
 }
 
-// TestRun: what is told before anybody asks, and after; of the job, of others, and of another of the same name.
+// TestRun: a run has the versions of its job that were reported before and after it was requested, none of other jobs, and those
+// of another object of the same name.
 func TestRun(t *testing.T) {
 	r := newRecorder()
 	tell(r, watch.Added, object(t, "TFJob", "job", "j", 1, ""))
@@ -112,8 +113,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunInManyNamespaces: the dependents of an object may be in other namespaces, and have names there that they have at
-// home, too; the object itself may be cluster-scoped. What others have there is no part of it.
+// TestRunInManyNamespaces: the dependents of an object may be in several namespaces, with equal names, and the object itself may
+// be cluster-scoped. Objects of others in these namespaces are no part of the run.
 func TestRunInManyNamespaces(t *testing.T) {
 	in := func(namespace string, u *unstructured.Unstructured) *unstructured.Unstructured {
 		u.SetNamespace(namespace)
@@ -156,7 +157,7 @@ func TestRunInManyNamespaces(t *testing.T) {
 	}
 }
 
-// TestAwait: it is woken by a version, and says what it saw last if none comes.
+// TestAwait: a version wakes it, and without one it reports what it saw last.
 func TestAwait(t *testing.T) {
 	r := newRecorder()
 	l := r.RunOf(subjectOf("job"))
@@ -181,7 +182,7 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// TestQuiet: a change puts it off.
+// TestQuiet: a change restarts the wait.
 func TestQuiet(t *testing.T) {
 	r := newRecorder()
 	l := r.RunOf(subjectOf("job"))
@@ -195,7 +196,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// TestResourcesOfARun: what is watched for the runs of others is none of a run, whatever its name.
+// TestResourcesOfARun: an object of a resource that is watched for other runs is no part of a run, whatever its name.
 func TestResourcesOfARun(t *testing.T) {
 	pods, jobs := schema.GroupVersionResource{Version: "v1", Resource: "pods"}, schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
 	pod := &unstructured.Unstructured{Object: map[string]any{"kind": "Pod", "metadata": map[string]any{"namespace": "ns", "name": "j-0"}}}

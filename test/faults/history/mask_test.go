@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// batchRun is a run of a job whose launcher a batch/v1 Job runs: all that is drawn in it begins with a word.
+// batchRun returns a run of a job whose launcher a batch/v1 Job runs: everything generated in it begins with a given word.
 func batchRun(job, drawn, phase string) *Run {
 	object := func(kind, name, owner string, more map[string]any) *unstructured.Unstructured {
 		u := &unstructured.Unstructured{Object: more}
@@ -42,7 +42,7 @@ func batchRun(job, drawn, phase string) *Run {
 	return Of(Subject{Resource: mpi, Name: job}, versions...)
 }
 
-// TestDigestOfWhatIsDrawn: names and keys that are drawn make no difference between two runs; how the pods are, does.
+// TestDigestOfWhatIsDrawn: generated names and keys make no difference between two runs; the state of the pods does.
 func TestDigestOfWhatIsDrawn(t *testing.T) {
 	digest := func(r *Run) string { return r.View().Digest(JobStatus) }
 	if diff := cmp.Diff(digest(batchRun("one", "alpha", "Succeeded")), digest(batchRun("two", "zulu", "Succeeded"))); diff != "" {
@@ -61,7 +61,7 @@ func TestDigestOfWhatIsDrawn(t *testing.T) {
 	}
 }
 
-// TestNameOf: of a generated name the part that is drawn is left out, and of no other.
+// TestNameOf: the generated part of a name is left out, and nothing of any other name.
 func TestNameOf(t *testing.T) {
 	for _, c := range [][3]string{{"j-launcher-x7k2p", "j-launcher-", "j-launcher-GENERATED"}, {"j-worker-0", "", "j-worker-0"}, {"j-other", "j-launcher-", "j-other"}} {
 		u := &unstructured.Unstructured{Object: map[string]any{}}
@@ -73,7 +73,7 @@ func TestNameOf(t *testing.T) {
 	}
 }
 
-// TestNameOfAnEqualPod: of a MyDeployment's pod the ordinal is no part of what it is; of any other pod it is.
+// TestNameOfAnEqualPod: the ordinal of a MyDeployment's pod is left out; that of any other pod is kept.
 func TestNameOfAnEqualPod(t *testing.T) {
 	pod := func(name, kind string, labels map[string]string) *unstructured.Unstructured {
 		u := &unstructured.Unstructured{Object: map[string]any{}}
@@ -96,7 +96,7 @@ func TestNameOfAnEqualPod(t *testing.T) {
 	}
 }
 
-// TestDigestOfDeployments: the hash of a pod template has the name of the object in it, and differs between two runs.
+// TestDigestOfDeployments: the hash of a pod template, which contains the name of the object, makes no difference between two runs.
 func TestDigestOfDeployments(t *testing.T) {
 	digest := func(name, hash, image string) (text, pod string) {
 		u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"image": image}}}}}

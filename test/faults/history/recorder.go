@@ -20,17 +20,17 @@ type Recorder struct {
 
 	mu   sync.Mutex
 	runs map[key]*Run // by each namespace of the run
-	// early holds, by namespace, what no run that anybody asked for is made of yet.
+	// early holds, by namespace, the versions that belong to no requested run yet.
 	early map[string][]Version
-	// over are runs that were forgotten: what is still told of them is not kept.
+	// over are the runs that were forgotten: further versions of them are dropped.
 	over map[key]Subject
 	gaps []Gap
 }
 
 type key struct{ namespace, name string }
 
-// Record watches resources in all namespaces until ctx ends. It returns when all that exists is known. A resource that
-// is not served is watched as soon as it is.
+// Record watches resources in all namespaces until ctx ends. It returns when everything that exists is known. A resource that is
+// not served yet is watched as soon as it is.
 func Record(ctx context.Context, config *rest.Config, resources ...schema.GroupVersionResource) (*Recorder, error) {
 	own := rest.CopyConfig(config)
 	own.QPS, own.RateLimiter = -1, nil
@@ -59,10 +59,10 @@ func newRecorder() *Recorder {
 	return &Recorder{runs: map[key]*Run{}, early: map[string][]Version{}, over: map[key]Subject{}}
 }
 
-// Wait returns when nothing runs any more, after the end of the context.
+// Wait returns when nothing runs any longer, after the end of the context.
 func (r *Recorder) Wait() { r.running.Wait() }
 
-// RunOf a subject: what was seen of it so far, and what will be.
+// RunOf returns the run of a subject: what was recorded so far, and what will be.
 func (r *Recorder) RunOf(s Subject) *Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +86,7 @@ func (r *Recorder) RunOf(s Subject) *Run {
 	return l
 }
 
-// Forget drops what was kept of a subject. A run that somebody holds stays as it is.
+// Forget drops what was kept of a subject. A run that a caller still holds keeps its versions.
 func (r *Recorder) Forget(s Subject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +97,7 @@ func (r *Recorder) Forget(s Subject) {
 	}
 }
 
-// tell adds a version to the run that it is part of.
+// tell adds a version to the run to which it belongs.
 func (r *Recorder) tell(kind watch.EventType, resource schema.GroupVersionResource, u *unstructured.Unstructured) {
 	u.SetManagedFields(nil) // most of an object, and no oracle looks at it
 	v := Version{At: time.Now(), Type: kind, Resource: resource, Object: u}
@@ -116,7 +116,7 @@ func (r *Recorder) tell(kind watch.EventType, resource schema.GroupVersionResour
 	r.early[u.GetNamespace()] = append(r.early[u.GetNamespace()], v)
 }
 
-// miss notes that versions may be missing.
+// miss records that versions may be missing.
 func (r *Recorder) miss(resource schema.GroupVersionResource, why string) {
 	gap := Gap{At: time.Now(), Resource: resource, Why: why}
 	r.mu.Lock()

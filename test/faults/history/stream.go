@@ -15,11 +15,11 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// stream follows one resource. A watch that ends is taken up where it ended, so that nothing is missed or reported twice.
-// Only where the API server does not remember that version any more is the resource listed again.
+// stream follows one resource. A watch that ends is resumed where it ended, so that nothing is missed or reported twice. The
+// resource is listed again only if the API server no longer has that version.
 //
 //	at      then
-//	""      list: what differs from what is known is told
+//	""      list: what differs from what is known is reported
 //	a       watch from a
 type stream struct {
 	recorder *Recorder
@@ -32,7 +32,7 @@ type stream struct {
 	at string
 	// known is what exists, by namespace and name.
 	known map[string]*unstructured.Unstructured
-	// lost says why the next list may find that versions are missing; "" says that none can be.
+	// lost says why versions may be missing at the next list; "" if none can be.
 	lost string
 }
 
@@ -41,7 +41,7 @@ func newStream(r *Recorder, resource schema.GroupVersionResource, objects dynami
 		known: map[string]*unstructured.Unstructured{}}
 }
 
-// again is how long to wait before a request that failed is made again.
+// again is the delay before a failed request is retried.
 const again = 100 * time.Millisecond
 
 func (s *stream) run(ctx context.Context) {
@@ -58,7 +58,7 @@ func (s *stream) run(ctx context.Context) {
 	}
 }
 
-// follow lists if need be, then watches until the watch ends.
+// follow lists if necessary, then watches until the watch ends.
 func (s *stream) follow(ctx context.Context) error {
 	if s.at == "" {
 		if err := s.list(ctx); err != nil {
@@ -78,7 +78,7 @@ func (s *stream) follow(ctx context.Context) error {
 	return nil
 }
 
-// doubt decides after an error whether the watch can be taken up.
+// doubt decides after an error whether the watch can be resumed.
 func (s *stream) doubt(err error) error {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
 		apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
@@ -109,7 +109,7 @@ func (s *stream) take(event watch.Event) error {
 
 func where(u *unstructured.Unstructured) string { return u.GetNamespace() + "/" + u.GetName() }
 
-// list finds what exists. Without the resource there is nothing, and what is made before it is found may be missed.
+// list lists what exists. If the resource is not served, nothing exists, and objects created before it is found may be missed.
 func (s *stream) list(ctx context.Context) error {
 	list, err := s.objects.List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
@@ -131,7 +131,7 @@ func (s *stream) list(ctx context.Context) error {
 	return nil
 }
 
-// differ tells what a list says that is not known. When something went is not known; it was before its successor came.
+// differ reports how a list differs from what is known. The time of a deletion is unknown, but it was before the successor was created.
 func (s *stream) differ(list *unstructured.UnstructuredList) {
 	found := make(map[string]*unstructured.Unstructured, len(list.Items))
 	for i := range list.Items {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// script is an API server that gives the answers that it was given, one a request; a request that is not in it ends it.
+// script is an API server that returns the given answers, one for each request; a request beyond the script ends it.
 type script struct {
 	dynamic.ResourceInterface
 	answers []any // of a list: *UnstructuredList or error; of a watch: []watch.Event or error
@@ -67,7 +67,7 @@ func listOf(version string, items ...*unstructured.Unstructured) *unstructured.U
 	return list
 }
 
-// TestStream: cuts lose and double nothing; where something may be lost that is said.
+// TestStream: cuts lose and duplicate nothing; where something may be lost, a gap is reported.
 func TestStream(t *testing.T) {
 	pod := func(name, uid string, version int) *unstructured.Unstructured {
 		return object(t, "Pod", "job-"+name, uid, version, "")

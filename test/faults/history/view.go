@@ -7,29 +7,29 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// View is what exists of a run at one moment. Absent is nil; lists are sorted by name. Nobody writes to the objects.
+// View is what exists of a run at one moment. Absent objects are nil; lists are sorted by name. The objects are read-only.
 type View struct {
 	Subject                            // also if it does not exist
 	Job     *unstructured.Unstructured // the object of the subject: a job, or what another operator serves
 	// Pods, Services, and all dependents that are neither.
 	Pods, Services, Dependents []*unstructured.Unstructured
 	Events                     []*unstructured.Unstructured
-	// Incarnations says of each object how many of its name there were with it: 1, 2, ...
+	// Incarnations gives, for each object, how many objects of its name existed up to and including it: 1, 2, ...
 	Incarnations map[types.UID]int
 }
 
-// Pod of that name, or nil.
+// Pod returns the pod of that name, or nil.
 func (v View) Pod(name string) *unstructured.Unstructured { return named(v.Pods, name) }
 
-// Service of that name, or nil.
+// Service returns the service of that name, or nil.
 func (v View) Service(name string) *unstructured.Unstructured { return named(v.Services, name) }
 
-// Children lists all: pods, services, and the others.
+// Children returns all dependents: pods, services, and the others.
 func (v View) Children() []*unstructured.Unstructured {
 	return slices.Concat(v.Pods, v.Services, v.Dependents)
 }
 
-// Dependent is the object of a kind, or nil.
+// Dependent returns the first dependent of a kind, or nil.
 func (v View) Dependent(kind string) *unstructured.Unstructured {
 	for _, u := range v.Dependents {
 		if u.GetKind() == kind {
@@ -51,7 +51,7 @@ func named(list []*unstructured.Unstructured, name string) *unstructured.Unstruc
 // Condition is one condition of a job.
 type Condition struct{ Type, Status, Reason, Message, Changed string }
 
-// Conditions of a job, or of a pod, in the order of its status. What is malformed has empty fields.
+// Conditions returns the conditions of a job, or of a pod, in the order of its status. Malformed fields are empty.
 func Conditions(u *unstructured.Unstructured) []Condition {
 	if u == nil {
 		return nil
@@ -66,7 +66,7 @@ func Conditions(u *unstructured.Unstructured) []Condition {
 	return found
 }
 
-// State of a job is its last condition that is True; the zero value if there is none, or no job.
+// State returns the last condition of a job that is True; the zero value if there is none, or no job.
 func State(job *unstructured.Unstructured) (last Condition) {
 	for _, c := range Conditions(job) {
 		if c.Status == "True" {
@@ -76,7 +76,7 @@ func State(job *unstructured.Unstructured) (last Condition) {
 	return last
 }
 
-// Is says whether the condition of that type is True.
+// Is reports whether the condition of that type is True.
 func Is(u *unstructured.Unstructured, condition string) bool {
 	for _, c := range Conditions(u) {
 		if c.Type == condition {
@@ -86,7 +86,7 @@ func Is(u *unstructured.Unstructured, condition string) bool {
 	return false
 }
 
-// Phase of a pod, or of a pod group.
+// Phase returns the phase of a pod, or of a pod group.
 func Phase(u *unstructured.Unstructured) string {
 	if u == nil {
 		return ""
@@ -95,7 +95,7 @@ func Phase(u *unstructured.Unstructured) string {
 	return phase
 }
 
-// Owner is the UID of the object that controls this one, or "".
+// Owner returns the UID of the object that controls this one, or "".
 func Owner(u *unstructured.Unstructured) types.UID {
 	for _, o := range u.GetOwnerReferences() {
 		if o.Controller != nil && *o.Controller {

@@ -13,7 +13,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// healthyObject is one of one of the valid manifests, beside all malformed ones.
+// healthyObject returns an object of one of the valid manifests, to be stored beside all malformed ones.
 func (p *plane) healthyObject(k *kind, base int) (*object, error) {
 	p.names++
 	places := scenario.Places{Namespace: quietSpace, Elsewhere: farSpace}
@@ -24,7 +24,7 @@ func (p *plane) healthyObject(k *kind, base int) (*object, error) {
 	return &object{kind: k, choice: choice{base: base}, places: places, valid: u.Object, spoiled: u.Object}, nil
 }
 
-// learn what valid objects come to, and how many versions and events that takes.
+// learn finds the end state of valid objects, and how many versions and events it takes.
 func (p *plane) learn(ctx context.Context) error {
 	var all []*object
 	for _, k := range p.kinds {
@@ -53,7 +53,7 @@ func (p *plane) learn(ctx context.Context) error {
 	return p.remove(ctx, all)
 }
 
-// learnFrom a valid object, when nothing happens to any any more.
+// learnFrom learns from a valid object, once no object changes any longer.
 func (p *plane) learnFrom(ctx context.Context, o *object) error {
 	var last seen
 	err := p.await(ctx, "a valid object of "+o.kind.name+" to come to its end", func() (bool, string) {
@@ -84,8 +84,8 @@ func (p *plane) create(ctx context.Context, o *object) error {
 	return nil
 }
 
-// progress is what changes while a healthy object, the only one in its namespace, is on its way. While its pods wait for a scheduler, or
-// for nodes, that are busy with the pods of all others, it is these that go on: that is not the operator's doing.
+// progress returns what changes while a healthy object, the only one in its namespace, is not at its end. While its pods wait for a
+// scheduler, or for nodes, that are busy with other pods, the starts of those count as progress: the operator has no part in the delay.
 func (p *plane) progress(s seen) string {
 	text := fmt.Sprintf("%d versions", s.versions)
 	if waits, started := p.sight.waiting(quietSpace); waits {
@@ -94,10 +94,10 @@ func (p *plane) progress(s seen) string {
 	return text
 }
 
-// slow is how long a healthy object takes that readers hear of: it may have waited for a back-off, or for a cache.
+// slow is from what duration on a healthy object is reported: it may have waited for a back-off, or for a cache.
 const slow = 5 * time.Second
 
-// describe says what there is of an object now, in a line: its conditions, what it owns, and what its author was told.
+// describe describes the current state of an object in a line: its conditions, what it owns, and the events about it.
 func (p *plane) describe(ctx context.Context, o *object) string {
 	var b strings.Builder
 	s := p.sight.see(o.uid)
@@ -122,7 +122,7 @@ func (p *plane) describe(ctx context.Context, o *object) string {
 	return clip(strings.ToValidUTF8(b.String(), "?"), 4000)
 }
 
-// conditions of an object that are True, each since when, and what those say that are not.
+// conditions returns the conditions of an object that are True, each with its time, and the messages of the others.
 func conditions(u *unstructured.Unstructured) string {
 	var b strings.Builder
 	for _, c := range history.Conditions(u) {
@@ -136,7 +136,7 @@ func conditions(u *unstructured.Unstructured) string {
 	return b.String()
 }
 
-// timeHealthy times healthy objects of all kinds, one after the other, until all else is over and each kind had one. It returns how
+// timeHealthy times healthy objects of all kinds, one after the other, until over is closed and each kind had one. It returns how
 // long each took, by kind.
 func (p *plane) timeHealthy(ctx context.Context, over <-chan struct{}) (took map[*kind][]time.Duration, err error) {
 	took = map[*kind][]time.Duration{}

@@ -13,15 +13,15 @@ import (
 	"stoic/test/faults/mutation"
 )
 
-// more versions, and events, than a healthy object of the kind has. A malformed one is rejected once, in the place of what a
-// healthy one goes through; one that was valid goes through both; what others write into a status is corrected.
+// moreVersions and moreEvents are what an object may have beyond a healthy one of the kind. A malformed object is rejected once,
+// instead of the course of a healthy one; one that was valid has both; and the operator corrects what others write into a status.
 const moreVersions, moreEvents = 10, schema.MaxReported + 10
 
-// ended says whether an object has come to the end that its converter says it has, and what is missing.
+// ended reports whether an object has reached the end that its converter predicts, and what is missing.
 //
-//	what the converter says   the condition Stalled    told in events
-//	an object                 not True, others are     each of its first warnings
-//	a rejection               True                     each of its first problems, and how many more there are
+//	the converter returns   the condition Stalled    reported in events
+//	an object               not True, others are     each of its first warnings
+//	a rejection             True                     each of its first problems, and how many more there are
 func (o *object) ended(s seen) (ok bool, missing string) {
 	switch {
 	case s.object == nil:
@@ -62,7 +62,7 @@ func (s seen) reported(is func(sentence) bool) bool {
 	return false
 }
 
-// judge an object that has come to its end.
+// judge returns the violations of an object that has reached its end.
 func (o *object) judge(s seen) (found []string) {
 	add := func(format string, values ...any) { found = append(found, fmt.Sprintf(format, values...)) }
 	if o.said.Panic != nil {
@@ -76,8 +76,8 @@ func (o *object) judge(s seen) (found []string) {
 	if o.What == mutation.None().What && s.reported(needless) {
 		add("nothing is wrong with it, and its author is warned: %v", s.events)
 	}
-	// This does not rest on the converter: the schema alone says so. An empty object in a field without effect is as if it were not
-	// there, as programs write some.
+	// This does not depend on the converter: the schema alone says so. An empty object in a field without effect counts as a
+	// missing field, as some programs write such objects.
 	if empty := o.What == "an empty object" && o.said.Rejection == nil; !empty && o.Contradicts && (o.Part == mutation.Present || o.Part == mutation.Absent) && !o.repaired {
 		path := o.Path.String()
 		if !s.reported(func(e sentence) bool { return e.kind == "Warning" && e.path == path }) {
@@ -109,15 +109,15 @@ func (o *object) judge(s seen) (found []string) {
 	return append(found, o.statusProblems(s.object)...)
 }
 
-// needless: a warning to the author of an object that nothing is wrong with. API servers that are busy answer 404 to a RoleBinding
-// whose Role they have just created: the operator tells that, and creates it a moment later.
+// needless reports whether an event warns about an object without errors. An exception: a busy API server answers 404 to a
+// RoleBinding whose Role it has just created; the operator reports that, and creates the RoleBinding a moment later.
 func needless(e sentence) bool {
 	return e.kind == "Warning" && !(strings.Contains(e.message, "rolebindings.rbac.authorization.k8s.io") && strings.HasSuffix(e.message, "not found"))
 }
 
-// statusProblems are what the schema that is shipped finds in the status that the operator has written. A field that no type has is the
-// operator's mistake, unless a mutation has given it that name: it may be another writer's, and stays until the status is next written, as two
-// writers would otherwise take turns forever.
+// statusProblems returns what the shipped schema finds in the status that the operator has written. An unknown field is the
+// operator's mistake, unless a mutation has given it that name: then it may be another writer's, and stays until the next status
+// write, as two writers would otherwise overwrite each other forever.
 func (o *object) statusProblems(u *unstructured.Unstructured) (found []string) {
 	whole := map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": map[string]any{"name": "x"}, "spec": o.valid["spec"], "status": u.Object["status"]}
 	checked := o.strict.Check(&unstructured.Unstructured{Object: whole})
@@ -129,7 +129,7 @@ func (o *object) statusProblems(u *unstructured.Unstructured) (found []string) {
 	return found
 }
 
-// odd: with control characters, or such as reorder what a terminal shows.
+// odd reports whether a text has control characters, or characters that reorder what a terminal shows.
 func odd(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'

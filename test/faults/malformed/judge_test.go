@@ -17,7 +17,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// thing is a kind with one field.
+// thing returns a kind with one field.
 func thing(t *testing.T) *kind {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -33,7 +33,7 @@ func thing(t *testing.T) *kind {
 	return &kind{Kind: scenario.Kind{Name: "Thing"}, name: "things", shipped: crd.Spec.Versions[0].Schema.OpenAPIV3Schema, strict: schemas[0], healthy: []healthy{{state: "Ready", versions: 4, events: 2}}}
 }
 
-// shown is what a cluster shows of an object, in YAML, with events "Warning path message".
+// shown returns what a cluster shows of an object, in YAML, with events "Warning path message".
 func shown(t *testing.T, status string, events ...string) seen {
 	t.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{}}
@@ -58,7 +58,7 @@ const (
 	reported = "Warning spec.target spec.target: found 7, must be a string"
 )
 
-// object of which the converter says that: "" is that nothing is wrong.
+// said returns an object with this path in the converter's result; "" means no error.
 func said(t *testing.T, path string, m mutation.Mutation) *object {
 	t.Helper()
 	o := &object{kind: thing(t), choice: choice{0, m}, generation: 2, valid: map[string]any{"spec": map[string]any{"target": "a"}}, said: &convert.Result{Head: &schema.Head{}}}

@@ -17,24 +17,24 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// kind is one that is malformed, and what is known of it.
+// kind is a kind whose objects are malformed, and what is known of it.
 type kind struct {
 	scenario.Kind
-	// name in the names of plans: "tfjobs".
+	// name is the kind in the names of plans: "tfjobs".
 	name string
-	// shipped is the schema of its CRD, and strict checks a whole object by it; open is the CRD that takes anything.
+	// shipped is the schema of its CRD, and strict checks a whole object by it; open is the CRD that accepts anything.
 	shipped *mutation.Schema
 	strict  *convert.Schema
 	open    *unstructured.Unstructured
 	// scale is the path of the number of replicas that its subresource scale sets; "" if it has none.
 	scale string
-	// healthy is what a valid object came to, one for each of Valid.
+	// healthy is the end of a valid object, one for each of Valid.
 	healthy []healthy
 	// all mutations, of all of Valid.
 	all []choice
 }
 
-// healthy is a valid object that nothing is wrong with.
+// healthy is the end of a valid object without errors.
 type healthy struct {
 	state            string // the last condition that is True
 	status           map[string]any
@@ -47,7 +47,7 @@ type choice struct {
 	mutation.Mutation
 }
 
-// Name is that of the mutation; of all but the first valid object the number stands in front.
+// Name returns the name of the mutation, after the number of the valid object unless that is the first.
 func (c choice) Name() string {
 	if c.base == 0 {
 		return c.Mutation.Name()
@@ -55,7 +55,7 @@ func (c choice) Name() string {
 	return fmt.Sprintf("object %d, %s", c.base+1, c.Mutation.Name())
 }
 
-// kindsOf operators, with the schemas that a checkout has of them.
+// kindsOf returns the kinds of operators, with their schemas in a checkout.
 func kindsOf(root string, operators []*scenario.Operator) (all []*kind, err error) {
 	open, err := crds(filepath.Join(root, "test/fixtures"), "-open.yaml")
 	if err != nil {
@@ -84,7 +84,7 @@ func kindsOf(root string, operators []*scenario.Operator) (all []*kind, err erro
 	return all, nil
 }
 
-// nameOf a kind in the names of plans: with the version, if its operator is apart because of it.
+// nameOf returns the kind in the names of plans: with the version, if its operator is apart because of it.
 func nameOf(k scenario.Kind) string {
 	if k.Operator.Apart {
 		return k.Resource.Resource + "." + k.Resource.Version
@@ -92,7 +92,7 @@ func nameOf(k scenario.Kind) string {
 	return k.Resource.Resource
 }
 
-// Is says whether an operator has a kind of that name.
+// Is reports whether an operator has a kind of that name.
 func Is(o *scenario.Operator, name string) bool {
 	all, err := o.Kinds()
 	return err == nil && slices.ContainsFunc(all, func(k scenario.Kind) bool { return nameOf(k) == name })
@@ -117,7 +117,7 @@ func (k *kind) schemas(open, shipped []*unstructured.Unstructured) error {
 		if v := &crd.Spec.Versions[i]; v.Name == k.Resource.Version && v.Subresources != nil && v.Subresources.Scale != nil {
 			k.scale = strings.TrimPrefix(v.Subresources.Scale.SpecReplicasPath, ".")
 		}
-		crd.Spec.Versions[i].Subresources = nil // a status that is a subresource would not be looked at
+		crd.Spec.Versions[i].Subresources = nil // a status that is a subresource would not be checked
 	}
 	schemas, err := convert.Structural(crd)
 	if err != nil {
@@ -132,7 +132,7 @@ func (k *kind) schemas(open, shipped []*unstructured.Unstructured) error {
 	return nil
 }
 
-// find the CRD of the kind in its version.
+// find returns the CRD of the kind in its version.
 func (k *kind) find(all []*unstructured.Unstructured) *unstructured.Unstructured {
 	for _, crd := range all {
 		group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
@@ -147,7 +147,7 @@ func (k *kind) find(all []*unstructured.Unstructured) *unstructured.Unstructured
 	return nil
 }
 
-// crds are the CRDs in the files of a folder whose names end so, or in one file.
+// crds returns the CRDs in one file, or in the files of a folder with this suffix.
 func crds(path, suffix string) (all []*unstructured.Unstructured, err error) {
 	files := []string{path}
 	if info, err := os.Stat(path); err != nil {
@@ -175,7 +175,7 @@ func crds(path, suffix string) (all []*unstructured.Unstructured, err error) {
 	return all, nil
 }
 
-// mutate makes the list of all mutations, once it is known what status a healthy object has.
+// mutate lists all mutations, once the status of a healthy object is known.
 func (k *kind) mutate(places scenario.Places) error {
 	for base, manifest := range k.Valid {
 		u, err := scenario.Fill(manifest, places, k.Cluster, "probe")
@@ -194,11 +194,11 @@ func (k *kind) mutate(places scenario.Places) error {
 	return nil
 }
 
-// mostReplicas of one object. More of them, where the converter takes them, are a size and nothing malformed: with 65,536 pods of one
-// object no node has room for those of the others, and the garbage collector needs minutes.
+// mostReplicas bounds one object's replicas. More of them, if the converter accepts them, are a matter of size and not malformed:
+// with 65,536 pods of one object no node has room for those of the others, and the garbage collector needs minutes.
 const mostReplicas = 1000
 
-// replicas that an object asks for; 0 if the converter rejects it.
+// replicas returns the number in the spec of an object; 0 if the converter rejects it.
 func (k *kind) replicas(object map[string]any) int64 {
 	n, _, err := unstructured.NestedInt64(object, strings.Split(k.scale, ".")...)
 	if err != nil || n <= mostReplicas || k.Convert(&unstructured.Unstructured{Object: object}).Rejection != nil {

@@ -16,7 +16,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// way in which an object comes to be malformed.
+// way is how an object becomes malformed.
 type way int
 
 const (
@@ -24,7 +24,7 @@ const (
 	before way = iota
 	// beside: it is stored while its operator runs.
 	beside
-	// edited: it is valid, and served, before somebody updates it; it is repaired afterwards.
+	// edited: it is valid, and served, before an update makes it malformed; it is repaired afterwards.
 	edited
 )
 
@@ -41,14 +41,14 @@ type object struct {
 	valid   map[string]any // with its name
 	spoiled map[string]any // what valid is changed to
 
-	// uid, and when it was stored in its last form; refusal is why the API server has not taken it.
+	// uid and stored are those of its last form; refusal is why the API server has rejected it.
 	uid     types.UID
 	stored  time.Time
 	refusal string
-	// said is what the converter makes of what is stored.
+	// said is the converter's result for the stored object.
 	said       *convert.Result
 	generation int64
-	// settled is when it was first seen to have come to its end; found is what is wrong with it.
+	// settled is when it was first seen at its end; found are its violations.
 	settled  time.Time
 	found    []string
 	repaired bool
@@ -73,14 +73,14 @@ func newObject(k *kind, c choice, w way, p scenario.Places, name string) (*objec
 	return o, nil
 }
 
-// id is the name of the object, which may have been changed.
+// id returns the name of the object, which may have been changed.
 func (o *object) id() string {
 	meta, _ := o.spoiled["metadata"].(map[string]any)
 	name, _ := meta["name"].(string)
 	return name
 }
 
-// created is the body with which it is created.
+// created returns the body with which it is created.
 func (o *object) created(bystander types.UID) []byte {
 	if o.way == edited || o.Part == mutation.Status {
 		return body(o.valid, bystander)
@@ -88,7 +88,7 @@ func (o *object) created(bystander types.UID) []byte {
 	return body(o.spoiled, bystander)
 }
 
-// updated is the body of an update of what is there now: what the author has written, and what others have put into the metadata.
+// updated returns the body of an update of the current object: what the user has written, and what others have put into the metadata.
 func (o *object) updated(to, now map[string]any, bystander types.UID) []byte {
 	to = maps.Clone(to)
 	meta, _ := to["metadata"].(map[string]any)
@@ -108,14 +108,14 @@ func (o *object) updated(to, now map[string]any, bystander types.UID) []byte {
 	return body(to, bystander)
 }
 
-// body is JSON as it is sent. A text may be no UTF-8 in it.
+// body returns JSON as it is sent. Its texts need not be UTF-8.
 func body(v map[string]any, bystander types.UID) []byte {
 	var b bytes.Buffer
 	write(&b, v)
 	return bytes.ReplaceAll(b.Bytes(), []byte("{"+mutation.Bystander+"}"), []byte(bystander))
 }
 
-// write JSON. What is raw stays as it is; the library would replace what is no UTF-8.
+// write writes JSON. Raw texts stay unchanged; the library would replace bytes that are not UTF-8.
 func write(b *bytes.Buffer, v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -151,7 +151,7 @@ func write(b *bytes.Buffer, v any) {
 	}
 }
 
-// is takes in what is stored.
+// is records what is stored.
 func (o *object) is(u *unstructured.Unstructured) {
 	o.uid, o.stored, o.generation = u.GetUID(), time.Now(), u.GetGeneration()
 	o.said, o.settled = o.Convert(u).Brief(), time.Time{}

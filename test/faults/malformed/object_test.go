@@ -10,7 +10,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// fooBars are a kind whose objects are known to everybody.
+// fooBars returns a kind with simple objects.
 func fooBars(t *testing.T) *kind {
 	t.Helper()
 	var foobar []*scenario.Operator
@@ -31,7 +31,7 @@ func fooBars(t *testing.T) *kind {
 	return k
 }
 
-// TestSchemas: of every kind of every operator there are the CRD that is shipped, and one that takes anything.
+// TestSchemas: every kind of every operator has a shipped CRD, and one that accepts anything.
 func TestSchemas(t *testing.T) {
 	all, err := kindsOf("../../..", scenario.Operators())
 	if err != nil {
@@ -94,7 +94,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestWrite: what is written is what the library writes, of what it writes.
+// TestWrite: the result equals the library's, for values that the library can write.
 func TestWrite(t *testing.T) {
 	v := map[string]any{"b": []any{nil, true, int64(1) << 62, 1.5, "a\u2028<é\x00", map[string]any{}}, "a\"": "x"}
 	want, err := json.Marshal(v)
@@ -106,7 +106,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestDraw: a seed draws the same mutations of each valid object in turn; what is not wanted is not drawn.
+// TestDraw: a seed draws the same mutations of each valid object in turn; unwanted ones are not drawn.
 func TestDraw(t *testing.T) {
 	k := fooBars(t)
 	names := func(o Options) (names []string) {
@@ -131,7 +131,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestListening: the process of a sandbox tells nothing of itself; this one does.
+// TestListening: the process of a sandbox serves no metrics and no probes; this one does.
 func TestListening(t *testing.T) {
 	got := listening([]string{"x", "--metrics-bind-address", "0", "--health-probe-bind-address", "0", "--other", "0"})
 	if want := []string{"x", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}", "--other", "0"}; !slices.Equal(got, want) {
@@ -142,7 +142,7 @@ func TestListening(t *testing.T) {
 	}
 }
 
-// TestReplicas: a number of replicas that its operator takes is tried up to a thousand; one that is rejected, however large it is.
+// TestReplicas: a number of replicas that the converter accepts is tried up to a thousand; one that it rejects is tried whatever its size.
 func TestReplicas(t *testing.T) {
 	all, err := kindsOf("../../..", scenario.Operators())
 	if err != nil {

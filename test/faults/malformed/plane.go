@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// quietSpace is where the healthy objects are that are timed; farSpace is the other namespace that objects may name.
+	// quietSpace is the namespace of the healthy objects that are timed; farSpace is the other namespace that objects may name.
 	quietSpace, farSpace = "malformed-quiet", "malformed-far"
-	// spaces is how many namespaces the malformed ones share.
+	// spaces is how many namespaces the malformed objects share.
 	spaces = 3
-	// patience is how long nothing may happen before what is awaited will never come.
+	// patience is how long nothing may change before a wait fails.
 	patience = 30 * time.Second
-	// glance is how often what is awaited is looked at.
+	// glance is the interval of polling.
 	glance = 50 * time.Millisecond
 )
 
@@ -49,7 +49,7 @@ type plane struct {
 
 func space(i int) string { return fmt.Sprint("malformed-", i%spaces) }
 
-// open makes the namespaces and opens the CRDs.
+// open creates the namespaces and opens the CRDs.
 func open(ctx context.Context, o Options) (p *plane, err error) {
 	p = &plane{Options: o, bystanders: map[string]types.UID{}}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
@@ -103,7 +103,7 @@ func (p *plane) namespace(ctx context.Context, name string) error {
 	return nil
 }
 
-// takeAnything puts the open CRD of a kind in the place of the one that is there, and waits until it has an effect.
+// takeAnything replaces the CRD of a kind by the open one, and waits until that takes effect.
 func (p *plane) takeAnything(ctx context.Context, k *kind) error {
 	all := p.defined.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	if err := p.await(ctx, "the open CRD of "+k.name+" to be taken", func() (bool, string) {
@@ -134,7 +134,7 @@ func (p *plane) takeAnything(ctx context.Context, k *kind) error {
 	})
 }
 
-// collection is a request for the objects of a kind in a namespace, in JSON.
+// collection returns a request for the objects of a kind in a namespace, in JSON.
 func (p *plane) collection(r *rest.Request, k *kind, namespace string) *rest.Request {
 	words := []string{"apis", k.Resource.Group, k.Resource.Version}
 	if !k.Cluster {
@@ -143,7 +143,7 @@ func (p *plane) collection(r *rest.Request, k *kind, namespace string) *rest.Req
 	return r.AbsPath(append(words, k.Resource.Resource)...).SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json")
 }
 
-// send a request and read the object that comes back.
+// send sends a request and reads the object in the answer.
 func send(ctx context.Context, r *rest.Request) (*unstructured.Unstructured, error) {
 	text, err := r.Do(ctx).Raw()
 	if err != nil {
@@ -156,7 +156,7 @@ func send(ctx context.Context, r *rest.Request) (*unstructured.Unstructured, err
 	return u, nil
 }
 
-// await what holds some day, as long as something that it sees changes.
+// await waits until a condition holds, as long as something that it sees changes.
 func (p *plane) await(ctx context.Context, what string, holds func() (ok bool, saw string)) error {
 	last, moved := "", time.Now()
 	for {
@@ -178,7 +178,7 @@ func (p *plane) await(ctx context.Context, what string, holds func() (ok bool, s
 	}
 }
 
-// refused: the API server does not take the object, and never will.
+// refused reports whether the API server rejects the object for good.
 func refused(err error) bool {
 	status := &apierrors.StatusError{}
 	if !errors.As(err, &status) {

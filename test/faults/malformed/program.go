@@ -13,7 +13,7 @@ import (
 	"stoic/test/operator"
 )
 
-// Program is an operator, its command line and the kubeconfig that it is given.
+// Program is an operator, its command line and its kubeconfig.
 type Program struct {
 	*scenario.Operator
 	Command    []string
@@ -29,14 +29,14 @@ type program struct {
 	operators  []*scenario.Operator
 
 	process *operator.Process
-	// stop ends what asks whether the process is ready.
+	// stop ends the polling of readiness.
 	stop context.CancelFunc
 	// unready counts the answers that it is not ready; firstUnready is the first of them.
 	unready      atomic.Int64
 	firstUnready atomic.Pointer[string]
 }
 
-// programsOf all operators: those that have the same command line are one process.
+// programsOf returns the processes of all operators: those with the same command line share one.
 func programsOf(o Options) (all []*program, err error) {
 	for _, p := range o.Programs {
 		command := listening(p.Command)
@@ -50,7 +50,7 @@ func programsOf(o Options) (all []*program, err error) {
 	return all, nil
 }
 
-// listening is a command line that tells of metrics and of readiness, where the sandboxes of the rig need neither.
+// listening returns a command line that serves metrics and probes, which the sandboxes of the rig do not need.
 func listening(command []string) []string {
 	words := slices.Clone(command)
 	for i := range len(words) - 1 {
@@ -81,17 +81,17 @@ func (p *program) serve(ctx context.Context, namespace string) (err error) {
 	return nil
 }
 
-// ask whether the process is ready, until ctx ends. One that gives no answer in time is asked again.
+// ask polls the readiness of the process until ctx ends. It tolerates up to three missing answers in a row.
 func (p *program) ask(ctx context.Context, process *operator.Process) {
 	silent, began := 0, time.Now()
 	for ctx.Err() == nil {
-		switch code, text := process.Answer(ctx, "/readyz"); {
-		case ctx.Err() != nil:
-		case code == 200:
-			silent = 0
-		case code == 0 && silent < 3:
+		code, text := process.Answer(ctx, "/readyz")
+		if code == 0 {
 			silent++
-		default:
+		} else {
+			silent = 0
+		}
+		if ctx.Err() == nil && code != 200 && (code != 0 || silent > 3) {
 			first := fmt.Sprintf("code %d, %q, %v after it was ready", code, text, time.Since(began).Round(time.Millisecond))
 			p.firstUnready.CompareAndSwap(nil, &first)
 			p.unready.Add(1)
@@ -103,7 +103,7 @@ func (p *program) ask(ctx context.Context, process *operator.Process) {
 	}
 }
 
-// end stops the process, and says what was wrong with it.
+// end stops the process, and returns what was wrong with it.
 func (p *program) end(ctx context.Context) error {
 	if p.process == nil {
 		return nil
@@ -117,41 +117,41 @@ func (p *program) end(ctx context.Context) error {
 	return nil
 }
 
-// kill what is left.
+// kill kills what is left.
 func (p *program) kill() {
 	if p.process != nil {
 		p.stop()
-		_ = p.process.Kill() // it is of no use any more
+		_ = p.process.Kill() // it is no longer needed
 		p.process = nil
 	}
 }
 
-// sum of the samples of a metric, by the end of its name.
+// sum returns the sum of the samples of a metric, by the end of its name; -1 if the process does not have it.
 func (p *program) sum(ctx context.Context, metric string) float64 {
-	sum, _, err := p.process.Sample(ctx, metric)
-	if err != nil {
+	sum, found, err := p.process.Sample(ctx, metric)
+	if err != nil || !found {
 		return -1
 	}
 	return sum
 }
 
-// idle says whether nothing waits to be looked at, or to be told.
+// idle reports whether no key and no event waits.
 func (p *program) idle(ctx context.Context) (bool, string) {
 	depth, unfinished, backlog := p.sum(ctx, "workqueue_depth{"), p.sum(ctx, "workqueue_unfinished_work_seconds{"), p.sum(ctx, "_events_backlog ")
 	return depth == 0 && unfinished == 0 && backlog == 0, fmt.Sprintf("of %s %v keys wait, some for %v s, and %v events", p.name, depth, unfinished, backlog)
 }
 
-// trouble that the process has told of.
+// trouble returns the errors that the process has reported.
 func (p *program) trouble(ctx context.Context, objects int) (found []string) {
-	for _, metric := range []string{"_converter_panics_total", "operator_panics_total"} {
+	for _, metric := range []string{"_converter_panics_total{", "_panics_total "} {
 		if n := p.sum(ctx, metric); n != 0 {
-			found = append(found, fmt.Sprintf("%s: %s is %v", p.name, metric, n))
+			found = append(found, fmt.Sprintf("%s: %s is %v", p.name, strings.TrimRight(metric, "{ "), n))
 		}
 	}
 	if n := p.unready.Load(); n > 0 {
 		found = append(found, fmt.Sprintf("%s was not ready %d times, first: %s", p.name, n, *p.firstUnready.Load()))
 	}
-	if n := p.sum(ctx, "workqueue_adds_total{"); int(n) > 40*objects+500 {
+	if n := p.sum(ctx, "workqueue_adds_total{"); n < 0 || int(n) > 40*objects+500 {
 		found = append(found, fmt.Sprintf("%s: %v keys were queued for %d objects", p.name, n, objects))
 	}
 	if !p.process.Alive() {

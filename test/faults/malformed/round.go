@@ -18,18 +18,18 @@ type round struct {
 	objects []*object
 	// canaries are how long healthy objects took beside them.
 	canaries map[*kind][]time.Duration
-	// phases is how long each took, for readers.
+	// phases are how long each phase took, for readers.
 	phases []string
 	began  time.Time
 }
 
-// phase ends.
+// phase ends a phase.
 func (r *round) phase(name string) {
 	r.phases = append(r.phases, fmt.Sprint(name, " ", time.Since(r.began).Round(time.Second/10)))
 	r.began = time.Now()
 }
 
-// run a round. What is wrong with one object stands in it; what is wrong with a process, or with all, is returned.
+// run runs a round. The violations of one object are kept in it; those of a process, or of all, are returned.
 func (r *round) run(ctx context.Context) (found []string, err error) {
 	defer func() {
 		for _, p := range r.programs {
@@ -77,7 +77,7 @@ func (r *round) run(ctx context.Context) (found []string, err error) {
 	return found, nil
 }
 
-// of the objects those that come in one of these ways.
+// of returns the objects that become malformed in one of these ways.
 func (r *round) of(ways ...way) (all []*object) {
 	for _, o := range r.objects {
 		if slices.Contains(ways, o.way) {
@@ -99,7 +99,7 @@ func (r *round) beside(ctx context.Context, all []*object) error {
 	return errors.Join(err, failed)
 }
 
-// settle waits until every object has come to its end, as long as any still does. What is missing stands in the others.
+// settle waits until every object has reached its end, as long as any still changes. In the others it records what is missing.
 func (r *round) settle(ctx context.Context) {
 	left, missing := 0, map[*object]string{}
 	err := r.await(ctx, "all objects to come to their ends", func() (bool, string) {
@@ -128,7 +128,7 @@ func (r *round) settle(ctx context.Context) {
 	}
 }
 
-// restful: nothing is left to do, and nothing is written any more.
+// restful checks that no work is left, and that nothing is written any longer.
 func (r *round) restful(ctx context.Context) (found []string) {
 	err := r.await(ctx, "all queues to be empty and nothing to be written", func() (bool, string) {
 		text := ""
@@ -155,7 +155,7 @@ func (r *round) trouble(ctx context.Context) (found []string) {
 	return found
 }
 
-// repair what was rejected after an update: its author puts right what was wrong.
+// repair repairs, as the user, what was rejected after an update.
 func (r *round) repair(ctx context.Context) error {
 	var repaired []*object
 	for _, o := range r.of(edited) {
@@ -179,7 +179,7 @@ func (r *round) repair(ctx context.Context) error {
 	return nil
 }
 
-// goes deletes all objects and waits until they are gone, with all that they own.
+// goes deletes all objects and waits until they no longer exist, with all that they own.
 func (r *round) goes(ctx context.Context) error {
 	if err := r.remove(ctx, r.objects); err != nil {
 		return err

@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// metricsOfOperator is set in a process that TestOperator makes an operator of: it has these metrics.
+// metricsOfOperator is set in a process that TestOperator turns into an operator: it has these metrics.
 const metricsOfOperator = "STOIC_TEST_METRICS"
 
-// TestOperator is none: TestRoundTellsOfTrouble starts it as an operator, with the addresses of its metrics and its probes.
+// TestOperator is not a test: TestRoundTellsOfTrouble starts it as an operator, with the addresses of its metrics and its probes.
 func TestOperator(t *testing.T) {
 	metrics := os.Getenv(metricsOfOperator)
 	if metrics == "" {
@@ -34,16 +34,22 @@ func TestOperator(t *testing.T) {
 	<-signals
 }
 
-// TestRoundTellsOfTrouble: what the metrics of a process say is wrong with it is what a round has found.
+// TestRoundTellsOfTrouble: a round reports the errors in the metrics of a process.
 func TestRoundTellsOfTrouble(t *testing.T) {
 	const idle = "workqueue_depth{} 0\nworkqueue_unfinished_work_seconds{} 0\nx_events_backlog 0\n"
+	const queued = "workqueue_adds_total{name=\"x\"} 500\n"
+	const converted = "x_converter_panics_total{kind=\"A\"} 0\n"
+	const planned = "x_panics_total 0\n"
 	for name, c := range map[string]struct{ metrics, want string }{
-		"nothing":     {`operator_panics_total 0` + "\n" + `workqueue_adds_total{name="x"} 500`, ""},
-		"a panic":     {`operator_panics_total 1`, "fake: operator_panics_total is 1"},
-		"converters'": {`x_converter_panics_total{kind="A"} 1` + "\n" + `x_converter_panics_total{kind="B"} 2`, "fake: _converter_panics_total is 3"},
-		"a hot loop":  {`workqueue_adds_total{name="x"} 501`, "fake: 501 keys were queued for 0 objects"},
-		"no number":   {`operator_panics_total many`, "fake: operator_panics_total is -1"},
-		"both":        {"operator_panics_total 7\nworkqueue_adds_total{} 777", "fake: operator_panics_total is 7\nfake: 777 keys were queued for 0 objects"},
+		"nothing":            {queued + converted + planned, ""},
+		"a panic":            {queued + converted + "x_panics_total 1", "fake: _panics_total is 1"},
+		"converters'":        {queued + planned + converted + `x_converter_panics_total{kind="B"} 3`, "fake: _converter_panics_total is 3"},
+		"a hot loop":         {converted + planned + `workqueue_adds_total{name="x"} 501`, "fake: 501 keys were queued for 0 objects"},
+		"no number":          {queued + converted + `x_panics_total many`, "fake: _panics_total is -1"},
+		"both":               {converted + "x_panics_total 7\nworkqueue_adds_total{} 777", "fake: _panics_total is 7\nfake: 777 keys were queued for 0 objects"},
+		"no panics known":    {queued + converted, "fake: _panics_total is -1"},
+		"no converter known": {queued + planned, "fake: _converter_panics_total is -1"},
+		"no keys known":      {converted + planned, "fake: -1 keys were queued for 0 objects"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(metricsOfOperator, idle+c.metrics)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// sight is what watches tell of the objects of some kinds, of events, and of pods.
+// sight is what watches report of the objects of some kinds, of events, and of pods.
 type sight struct {
 	running interface{ Shutdown() }
 
@@ -27,9 +27,9 @@ type sight struct {
 	started int
 }
 
-// seen is what there is to judge one object by.
+// seen is the evidence about one object.
 type seen struct {
-	// object without its spec; nil before it was seen.
+	// object has no spec; nil before it was seen.
 	object   *unstructured.Unstructured
 	versions int
 	gone     bool
@@ -42,7 +42,7 @@ type sentence struct {
 	count                       int64
 }
 
-// look begins to watch, until ctx ends. It returns when all that exists is known.
+// look starts the watches, until ctx ends. It returns when all that exists is known.
 func look(ctx context.Context, client dynamic.Interface, kinds []*kind) (*sight, error) {
 	s := &sight{objects: map[types.UID]*seen{}, changed: time.Now(), pending: map[types.UID]string{}}
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
@@ -89,7 +89,7 @@ func look(ctx context.Context, client dynamic.Interface, kinds []*kind) (*sight,
 	return s, nil
 }
 
-// slim drops what no oracle looks at: specs may be large.
+// slim drops what no oracle needs: specs may be large.
 func slim(o any) (any, error) {
 	if u, is := o.(*unstructured.Unstructured); is {
 		u.SetManagedFields(nil)
@@ -137,7 +137,7 @@ func (s *sight) pod(u *unstructured.Unstructured, gone bool) {
 	}
 }
 
-// waiting says whether a pod of a namespace waits for the scheduler or for a node, and how many, of all namespaces, did before.
+// waiting reports whether a pod of a namespace waits for the scheduler or for a node, and how many, of all namespaces, did before.
 func (s *sight) waiting(namespace string) (waits bool, started int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *sight) waiting(namespace string) (waits bool, started int) {
 	return waits, s.started
 }
 
-// see what is known of an object now.
+// see returns what is known of an object now.
 func (s *sight) see(uid types.UID) seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,21 +159,21 @@ func (s *sight) see(uid types.UID) seen {
 	return now
 }
 
-// forget what is not asked for any more.
+// forget drops what is no longer needed.
 func (s *sight) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.objects)
 }
 
-// quiet says for how long nothing has changed.
+// quiet returns for how long nothing has changed.
 func (s *sight) quiet() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Since(s.changed)
 }
 
-// generation that a status speaks of.
+// observed returns the observedGeneration of a status.
 func observed(u *unstructured.Unstructured) int64 {
 	n, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
 	return n

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// While the pods of a healthy object wait for a scheduler or a node, the object is on its way for as long as other pods start. When its
-// own have started, only what the operator does counts.
+// TestWaiting: while the pods of a healthy object wait for a scheduler or a node, the start of any other pod is progress. Once
+// its own have started, only the operator's writes count.
 func TestWaiting(t *testing.T) {
 	p := &plane{sight: &sight{objects: map[types.UID]*seen{}, pending: map[types.UID]string{}}}
 	pod := func(namespace, uid string, phase corev1.PodPhase, gone bool) {

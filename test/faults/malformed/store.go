@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// writers store objects side by side, and pace is how often one begins with the next, in all: as fast as users are together,
-	// and slow enough that it is not the machine that is measured.
+	// writers store objects in parallel, and pace is the interval at which they begin with the next, all together. It is as fast
+	// as many users, and slow enough that the result does not measure the machine.
 	writers = 12
 	pace    = time.Second / 80
 )
 
-// store objects, each in its way.
+// store stores objects, each in its way.
 func (p *plane) store(ctx context.Context, all []*object) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)
@@ -73,7 +73,7 @@ func (p *plane) storeOne(ctx context.Context, o *object) error {
 	return nil
 }
 
-// update what the author writes.
+// update updates what the user writes.
 func (p *plane) update(ctx context.Context, o *object, to map[string]any) error {
 	return p.change(ctx, o, "", func(now map[string]any) []byte { return o.updated(to, now, p.bystanders[o.places.Namespace]) })
 }
@@ -89,7 +89,7 @@ func (p *plane) spoilStatus(ctx context.Context, o *object) error {
 	})
 }
 
-// change an object as it is now; somebody else may be faster.
+// change changes the current state of an object; it retries if another client was faster.
 func (p *plane) change(ctx context.Context, o *object, part string, to func(now map[string]any) []byte) error {
 	for {
 		now, err := send(ctx, p.collection(p.raw.Get(), o.kind, o.places.Namespace).Suffix(o.id()))
@@ -115,7 +115,7 @@ func (p *plane) change(ctx context.Context, o *object, part string, to func(now 
 	}
 }
 
-// remove objects: what others have put in front of their end is taken away first.
+// remove deletes objects, after it has removed the finalizers that mutations have set.
 func (p *plane) remove(ctx context.Context, all []*object) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)
@@ -143,7 +143,7 @@ func (p *plane) remove(ctx context.Context, all []*object) error {
 	return group.Wait()
 }
 
-// release takes the finalizers off that a mutation has put on, and no others.
+// release removes the finalizers that a mutation has set, and no others.
 func (p *plane) release(ctx context.Context, o *object) error {
 	return p.change(ctx, o, "", func(now map[string]any) []byte {
 		now = maps.Clone(now)

@@ -19,37 +19,37 @@ import (
 
 // Options say what is tried, and where.
 type Options struct {
-	// Root is the checkout; Dir takes logs and the evidence of failures.
+	// Root is the checkout; Dir is for logs and the evidence of failures.
 	Root, Dir string
 	// Config is the administrator's, and Definitions is the same where custom resources are defined.
 	Config, Definitions *rest.Config
 	Programs            []Program
-	// Seed draws the mutations; Most is how many of each kind are tried, at least that many stored ones, if there are as many.
+	// Seed draws the mutations; Most is how many of each kind are tried: so many stored ones at least, if they exist.
 	Seed uint64
 	Most int
 	// Round is how many of a kind are stored at a time.
 	Round int
-	// Wanted says of a mutation by kind and name whether it may be drawn; nil: all.
+	// Wanted reports, by kind and name, whether a mutation may be drawn; nil: all.
 	Wanted func(kind, name string) bool
 	// List: nothing is stored.
 	List bool
 	Say  func(format string, values ...any)
 }
 
-// Result is what became of one mutation, or, without a name, of all that were stored together.
+// Result is the result of one mutation, or, without a name, of all that were stored together.
 type Result struct {
 	Operator   *scenario.Operator
 	Kind, Name string
-	// Refused: the API server does not store it.
+	// Refused: the API server rejects it.
 	Refused    bool
 	Violations []oracle.Violation
-	// Settled is the time from the storing until the object was seen at its end.
+	// Settled is the time from the write until the object was seen at its end.
 	Settled  time.Duration
 	Evidence string
 }
 
-// Try mutations of all kinds, on a control plane on which nothing else is going on. It returns how many there are. An error says that
-// they could not be tried.
+// Try tries mutations of all kinds, on an otherwise idle control plane. It returns how many are possible. An error says that they
+// could not be tried.
 func Try(ctx context.Context, o Options) (possible int, results []Result, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -89,7 +89,7 @@ func Try(ctx context.Context, o Options) (possible int, results []Result, err er
 	return possible, t.results, err
 }
 
-// draw the mutations of a kind in the order in which they are tried: more than are wanted, as an API server does not store them all.
+// draw returns the mutations of a kind in the order in which they are tried: more than needed, as an API server does not store them all.
 func (p *plane) draw(k *kind) (drawn []choice) {
 	wanted := slices.DeleteFunc(slices.Clone(k.all), func(c choice) bool { return p.Wanted != nil && !p.Wanted(k.name, c.Name()) })
 	bases := map[int][]mutation.Mutation{}
@@ -104,7 +104,7 @@ func (p *plane) draw(k *kind) (drawn []choice) {
 	return interleaved(drawn, len(k.Valid))
 }
 
-// interleaved: those of one object come between those of the other.
+// interleaved alternates between the mutations of the valid objects.
 func interleaved(all []choice, bases int) (mixed []choice) {
 	queues := make([][]choice, bases)
 	for _, c := range all {
@@ -120,12 +120,12 @@ func interleaved(all []choice, bases int) (mixed []choice) {
 	return mixed
 }
 
-// trial is the whole of it.
+// trial is one call of Try.
 type trial struct {
 	*plane
 	left   map[*kind][]choice
 	stored map[*kind]int
-	// healthy and malformed: how long healthy objects took beside as many others that were healthy, or malformed.
+	// healthy and malformed are how long healthy objects took beside as many others that were healthy, or malformed.
 	healthy, malformed map[*kind][]time.Duration
 	results            []Result
 	files              int
@@ -140,7 +140,7 @@ func (t *trial) list() (all []Result) {
 	return all
 }
 
-// rounds until enough of each kind was stored, or none is left.
+// rounds runs rounds until enough of each kind was stored, or none is left.
 func (t *trial) rounds(ctx context.Context) error {
 	t.stored = map[*kind]int{}
 	began := time.Now()
@@ -175,11 +175,11 @@ func (t *trial) rounds(ctx context.Context) error {
 	return nil
 }
 
-// betweenHealthy is how many rounds of malformed objects there are to one of healthy ones.
+// betweenHealthy is how many rounds of malformed objects there are for each round of healthy ones.
 const betweenHealthy = 4
 
-// crowd is a round of objects that are as valid as those that are malformed in other rounds: it is what healthy objects beside them
-// are compared with. All that is asked of the others is asked of it, too.
+// crowd runs a round of valid objects instead of malformed ones. The times of healthy objects beside them are the basis of the
+// comparison. All checks of other rounds apply to it, too.
 func (t *trial) crowd(ctx context.Context) error {
 	r := &round{plane: t.plane}
 	for _, k := range t.kinds {
@@ -212,7 +212,7 @@ func collect(all, more map[*kind][]time.Duration) {
 	}
 }
 
-// add an object to a round. One that is tried alone is tried in each way.
+// add adds an object to a round. A mutation that is tried alone is tried in each way.
 func (t *trial) add(r *round, k *kind, c choice) error {
 	ways := []way{[]way{before, beside, edited}[t.names%3]}
 	if t.Most == 1 {
@@ -238,7 +238,7 @@ func (t *trial) failures() (n int) {
 	return n
 }
 
-// take the results of a round.
+// take collects the results of a round.
 func (t *trial) take(r *round, found []string) {
 	for _, o := range r.objects {
 		result := Result{Operator: o.Operator, Kind: o.kind.name, Name: o.choice.Name(), Refused: o.refusal != ""}
@@ -261,7 +261,7 @@ func (t *trial) take(r *round, found []string) {
 	}
 }
 
-// compare healthy objects beside malformed ones with those beside as many healthy ones (O8).
+// compare compares healthy objects beside malformed ones with those beside as many healthy ones (O8).
 func (t *trial) compare() {
 	for _, k := range t.kinds {
 		without, with := t.healthy[k], t.malformed[k]
@@ -273,7 +273,7 @@ func (t *trial) compare() {
 	}
 }
 
-// evidence writes what is known of an object, and returns the file.
+// evidence writes what is known of an object to a file, and returns its name.
 func (t *trial) evidence(o *object, s seen) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "G7/%s/%s\n%s in %s, %v\n\n", o.kind.name, o.choice.Name(), o.id(), o.places.Namespace, o.way)

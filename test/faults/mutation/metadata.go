@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Bystander stands for the UID of a ConfigMap of that name in the namespace of the object, which belongs to nobody. Who stores
-// the object puts the UID in its place.
+// Bystander is the placeholder for the UID of a ConfigMap of that name in the namespace of the object. No object of an operator
+// owns it. The client that stores the object replaces the placeholder by the UID.
 const Bystander = "bystander"
 
-// inMetadata are changes that API servers let through, as they check metadata whatever the schema of the object is.
+// inMetadata returns changes that API servers accept, as they check metadata whatever the schema of the object is.
 func inMetadata(object map[string]any, values []value) (all []Mutation) {
 	add := func(what string, value any, path ...any) {
 		m := Mutation{Path: append(Path{"metadata"}, path...), What: what, Part: Metadata, change: put(value)}
@@ -33,7 +33,7 @@ func inMetadata(object map[string]any, values []value) (all []Mutation) {
 				continue
 			}
 			if is && field == "labels" && len(text) > 64 {
-				continue // API servers take no such label
+				continue // API servers accept no such label
 			}
 			for _, key := range []string{"example.com/x", "app.kubernetes.io/managed-by", "training.kubeflow.org/job-name", "training.kubeflow.org/ledger", "test.example.com/operator", "test.example.com/owner", "kueue.x-k8s.io/queue-name"} {
 				add(v.what, v.is, field, key)

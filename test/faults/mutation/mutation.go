@@ -1,23 +1,26 @@
 package mutation
 
 import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 )
 
-// Part of an object that a mutation is in. A sample takes as many of each, as long as there are some.
+// Part is the part of an object that a mutation is in. A sample has as many of each part, as long as there are some.
 type Part int
 
 const (
 	// Present: a field of the spec that the valid object has, or the spec.
 	Present Part = iota
-	// Absent: a field that the schema declares and the valid object does not have.
+	// Absent: a field that the schema declares and the valid object lacks.
 	Absent
-	// Metadata: what API servers let through.
+	// Metadata: values that API servers accept.
 	Metadata
-	// Status: what no operator writes.
+	// Status: values that no operator writes.
 	Status
 )
 
@@ -25,10 +28,10 @@ const (
 type Mutation struct {
 	// Path of the place that is changed.
 	Path Path
-	// What it is instead, in a few words that are unique for the path.
+	// What is the new value, in a few words that are unique for the path.
 	What string
 	Part Part
-	// Contradicts: the schema declares the type of the place, and what stands there now is not of it.
+	// Contradicts: the schema declares the type of the place, and the new value has another.
 	Contradicts bool
 	// Large: the object is larger than a hundred kilobytes.
 	Large bool
@@ -37,19 +40,19 @@ type Mutation struct {
 	change  func(holder, step any) any
 }
 
-// Name is unique among the mutations of an object: "spec.target: the number 7".
+// Name returns a name that is unique among the mutations of an object: "spec.target: the number 7".
 func (m Mutation) Name() string { return m.Path.String() + ": " + m.What }
 
-// None changes nothing: what is made of an object is as valid as the object.
+// None returns a mutation that changes nothing: the result is as valid as the object.
 func None() Mutation {
 	return Mutation{Path: Path{"spec"}, What: "as it is", change: func(holder, _ any) any { return holder }}
 }
 
-// Touches says whether what is reported about a path is about what was changed:
+// Touches reports whether a report about a path is about the change:
 //
 //	one of the two leads to the other
-//	it stands beside, or below what stands beside    a request that is above a limit is reported where the request is
-//	the sentence names the field                     a volume that is not there is missed where it is mounted
+//	it is beside, or below a sibling                 a request that is above a limit is reported where the request is
+//	the sentence names the field                     a missing volume is reported where it is mounted
 func (m Mutation) Touches(path, sentence string) bool {
 	if Related(path, m.Path.String()) {
 		return true
@@ -65,12 +68,12 @@ func (m Mutation) Touches(path, sentence string) bool {
 	return m.Renames(path)
 }
 
-// Renames says whether the path is that of the field under its other name, or leads there or on from there.
+// Renames reports whether the path is that of the field under its other name, or leads there or on from there.
 func (m Mutation) Renames(path string) bool {
 	return m.renamed != "" && Related(path, append(slices.Clone(m.Path[:len(m.Path)-1]), m.renamed).String())
 }
 
-// Apply returns the object with the change in it. The object stays as it is, and shares with it what is not on the way.
+// Apply returns the object with the change in it. The argument is not changed; both share what is not on the path.
 func (m Mutation) Apply(object map[string]any) map[string]any {
 	if len(m.Path) > 1 {
 		if _, there := at(object, m.Path[:len(m.Path)-1]); !there {
@@ -81,7 +84,7 @@ func (m Mutation) Apply(object map[string]any) map[string]any {
 	return changed
 }
 
-// filled has objects along the path where there is nothing.
+// filled adds the missing objects along the path.
 func filled(object map[string]any, p Path) map[string]any {
 	out := maps.Clone(object)
 	key, _ := p[0].(string)
@@ -96,7 +99,7 @@ func filled(object map[string]any, p Path) map[string]any {
 	return out
 }
 
-// put a value there, if there is a place for it.
+// put sets a value, if there is a place for it.
 func put(value any) func(holder, step any) any {
 	return func(holder, step any) any {
 		switch holder := holder.(type) {
@@ -116,7 +119,7 @@ func put(value any) func(holder, step any) any {
 	}
 }
 
-// remove what stands there.
+// remove removes a value.
 func remove(holder, step any) any {
 	switch holder := holder.(type) {
 	case map[string]any:
@@ -130,7 +133,7 @@ func remove(holder, step any) any {
 	return holder
 }
 
-// rename a field.
+// rename renames a field.
 func rename(to string) func(holder, step any) any {
 	return func(holder, step any) any {
 		fields, _ := holder.(map[string]any)
@@ -141,9 +144,8 @@ func rename(to string) func(holder, step any) any {
 	}
 }
 
-// All mutations of a valid object: of its spec, and of the fields that a schema declares beside (nil: none is known); of its
-// metadata; and of its status, if it has one, which is what its operator would write. The name of the object is kept, or has more
-// behind it.
+// All returns all mutations of a valid object: of its spec, with the missing fields that a schema declares (nil: none is known); of its
+// metadata; and of its status, if it has one, which is what its operator would write. The name of the object is kept, or gets a suffix.
 func All(object map[string]any, schema *Schema) []Mutation {
 	values := values()
 	all := inMetadata(object, values)
@@ -174,20 +176,34 @@ func All(object map[string]any, schema *Schema) []Mutation {
 	})
 }
 
-// Sample draws n mutations, as many of each part as there are. At most one in fifty is large. They come in a random order, which
-// the seed decides.
+// Sample draws n mutations, as many of each part as possible. At most one in fifty is large. Each has a place in the order that depends
+// only on the seed and its name: if there is one mutation more or less, as when an API server has stored another time, no other draw
+// changes.
 func Sample(all []Mutation, n int, seed uint64) []Mutation {
-	random := rand.New(rand.NewPCG(seed, 7))
+	type placed struct {
+		Mutation
+		name  string
+		place uint64
+	}
+	ordered := make([]placed, 0, len(all))
+	for _, m := range all {
+		name, hash := m.Name(), fnv.New64a()
+		fmt.Fprint(hash, seed, " ", name)
+		place := rand.New(rand.NewPCG(hash.Sum64(), seed)).Uint64() // names that differ in their last letter have similar hashes
+		ordered = append(ordered, placed{m, name, place})
+	}
+	slices.SortFunc(ordered, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.name, b.name))
+	})
 	parts := map[Part][]Mutation{}
 	large := 0
-	for _, i := range random.Perm(len(all)) {
-		m := all[i]
+	for _, m := range ordered {
 		if m.Large {
 			if large++; large > max(1, n/50) {
 				continue
 			}
 		}
-		parts[m.Part] = append(parts[m.Part], m)
+		parts[m.Part] = append(parts[m.Part], m.Mutation)
 	}
 	var drawn []Mutation
 	for len(drawn) < n {

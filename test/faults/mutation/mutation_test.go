@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fooBar is a valid object with a status.
+// fooBar returns a valid object with a status.
 func fooBar(t *testing.T) map[string]any {
 	return parsed(t, `{metadata: {name: f}, spec: {target: a, ports: [1, 2], limits: {cpu: "1"}}, status: {conditions: [{type: Ready, status: "True"}]}}`)
 }
@@ -51,7 +51,7 @@ func text(t *testing.T, v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// TestAll: names are unique, every mutation changes the object, and the valid object stays as it is.
+// TestAll: names are unique, every mutation changes the object, and the valid object is not changed.
 func TestAll(t *testing.T) {
 	object := fooBar(t)
 	before := text(t, object)
@@ -63,7 +63,7 @@ func TestAll(t *testing.T) {
 		}
 		names[m.Name()] = true
 		parts[m.Part]++
-		if after, err := json.Marshal(m.Apply(object)); err == nil && string(after) == before { // what is no JSON is another, too
+		if after, err := json.Marshal(m.Apply(object)); err == nil && string(after) == before { // a value that is not JSON is another, too
 			t.Errorf("%s changes nothing", m.Name())
 		}
 		if text(t, object) != before {
@@ -80,7 +80,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestApply: what some mutations make of the object.
+// TestApply: the results of some mutations.
 func TestApply(t *testing.T) {
 	all := All(fooBar(t), schemaOf(t, strict))
 	for name, want := range map[string]string{
@@ -117,7 +117,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestContradicts: values that are of no type that the schema declares for the place, and others.
+// TestContradicts: values that do not have the type that the schema declares for the place, and others.
 func TestContradicts(t *testing.T) {
 	all := All(fooBar(t), schemaOf(t, strict))
 	for name, want := range map[string]bool{
@@ -133,14 +133,14 @@ func TestContradicts(t *testing.T) {
 	}
 }
 
-// TestNone: it is there for comparisons.
+// TestNone: None changes nothing.
 func TestNone(t *testing.T) {
 	if before, after := text(t, fooBar(t)), text(t, None().Apply(fooBar(t))); before != after {
 		t.Errorf("%s has become %s", before, after)
 	}
 }
 
-// TestTouches: a path that is reported is about a change if one leads to the other.
+// TestTouches: a reported path is about a change if one leads to the other.
 func TestTouches(t *testing.T) {
 	m := Mutation{Path: Path{"spec", "a", 1}}
 	for path, want := range map[string]bool{"spec.a[1]": true, "spec.a": true, "spec": true, "spec.a[1].b": true, "spec.a[10]": false, "spec.a[1]x": false, "spec.ab": false, "spec.b": false, "": true} {
@@ -153,7 +153,7 @@ func TestTouches(t *testing.T) {
 	}
 }
 
-// TestTouchesByName: what is missed elsewhere is named.
+// TestTouchesByName: what is missing elsewhere is named.
 func TestTouchesByName(t *testing.T) {
 	m := Mutation{Path: Path{"spec", "template", "spec", "volumes"}}
 	const mount = "spec.other.mounts[0].name"
@@ -168,7 +168,7 @@ func TestTouchesByName(t *testing.T) {
 	}
 }
 
-// TestSample: a seed draws the same, another seed others; some of each part, few that are large, none twice.
+// TestSample: a seed draws the same mutations, and another seed others; some of each part, few that are large, none twice.
 func TestSample(t *testing.T) {
 	all := All(fooBar(t), schemaOf(t, strict))
 	names := func(n int, seed uint64) (names []string) {
@@ -181,6 +181,18 @@ func TestSample(t *testing.T) {
 	if diff := cmp.Diff(one, names(200, 1)); diff != "" || slices.Equal(one, names(200, 2)) {
 		t.Errorf("what a seed draws: %s", diff)
 	}
+	// One mutation fewer changes no other draw.
+	all = slices.DeleteFunc(all, func(m Mutation) bool { return m.Name() == one[0] })
+	fewer := 0
+	for _, name := range names(200, 1) {
+		if !slices.Contains(one, name) {
+			fewer++
+		}
+	}
+	if fewer > 1 {
+		t.Errorf("without one of them %d others are drawn, want 1", fewer)
+	}
+	one = names(200, 1)
 	parts, largest, seen := map[Part]int{}, 0, map[string]bool{}
 	for _, m := range Sample(all, 200, 1) {
 		parts[m.Part]++

@@ -11,7 +11,7 @@ import (
 // Path is a place in an object: keys of objects (string) and indices of lists (int).
 type Path []any
 
-// String spells the path as kubectl does: spec.containers[0].limits["nvidia.com/gpu"].
+// String formats the path as kubectl does: spec.containers[0].limits["nvidia.com/gpu"].
 func (p Path) String() string {
 	var b strings.Builder
 	for _, step := range p {
@@ -33,7 +33,7 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// plain: a word that needs no quotes in a path.
+// plain reports whether a key needs no quotes in a path.
 func plain(key string) bool {
 	for i, c := range key {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
@@ -44,7 +44,7 @@ func plain(key string) bool {
 	return key != "" && len(key) <= 60
 }
 
-// Related says whether one of two paths leads to the other, as texts.
+// Related reports whether one of two paths leads to the other, as texts.
 func Related(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -54,7 +54,7 @@ func Related(a, b string) bool {
 
 func (p Path) child(step any) Path { return append(slices.Clone(p), step) }
 
-// at is what stands there; ok is false if nothing does.
+// at returns the value at a path; ok is false if there is none.
 func at(v any, p Path) (_ any, ok bool) {
 	for _, step := range p {
 		switch in := v.(type) {
@@ -76,7 +76,7 @@ func at(v any, p Path) (_ any, ok bool) {
 	return v, true
 }
 
-// with is v with what holds the last step of the path changed. What is not on the way is shared with v.
+// with returns v with a change of the holder of the path's last step. The result shares with v what is not on the path.
 func with(v any, p Path, change func(holder, step any) any) any {
 	if len(p) == 1 {
 		return change(v, p[0])

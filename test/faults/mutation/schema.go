@@ -6,10 +6,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Schema is the schema of a CRD, as that is shipped.
+// Schema is the schema of a CRD as it is shipped.
 type Schema = apiextensionsv1.JSONSchemaProps
 
-// declared is the schema of a place; nil if none is declared.
+// declared returns the schema of a place; nil if none is declared.
 func declared(s *Schema, p Path) *Schema {
 	for _, step := range p {
 		if s == nil {
@@ -36,8 +36,8 @@ func declared(s *Schema, p Path) *Schema {
 	return s
 }
 
-// contradicts: the schema declares a type, and no value of the type of v is of it. null is as if nothing stood there, a number
-// that is too large to be an integer is a matter of size, and a quantity is read of a fraction, too, whatever its schema says.
+// contradicts reports whether the schema declares a type that no value of v's type has. null counts as a missing field. A number
+// that is too large to be an integer is a matter of size. A fraction is accepted as a quantity, too, whatever the schema says.
 func contradicts(s *Schema, v any) bool {
 	if s == nil || s.Type == "" && !s.XIntOrString {
 		return false

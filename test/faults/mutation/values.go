@@ -15,14 +15,14 @@ const (
 	large    = 100_000 // bytes
 )
 
-// value is what may stand anywhere.
+// value is a value that may be put at any place.
 type value struct {
 	what  string
 	is    any
 	large bool
 }
 
-// values of every type. Some are sound in some places; that is for the operator to find out.
+// values returns values of every type. Some are valid in some places, which the operator must find out.
 func values() []value {
 	all := []value{
 		{what: "null", is: nil}, {what: "true", is: true}, {what: "false", is: false},
@@ -50,7 +50,7 @@ func values() []value {
 	return all
 }
 
-// shown is a text in the name of a mutation.
+// shown returns a text as it is in the name of a mutation.
 func shown(text string) string {
 	if len(text) > 40 {
 		return fmt.Sprintf("of %d bytes", len(text))
@@ -58,7 +58,7 @@ func shown(text string) string {
 	return fmt.Sprintf("%+q", text)
 }
 
-// capital has an upper case letter in front.
+// capital returns a text with an upper case first letter.
 func capital(text string) string {
 	if text == "" {
 		return ""
@@ -89,7 +89,7 @@ func deep(depth int) any {
 	return v
 }
 
-// of one place: every value, nothing, and what can be made of what stands there.
+// of returns the mutations of one place: every value, removal, and variations of the old value.
 func of(p Path, old any, schema *Schema, values []value) (all []Mutation) {
 	add := func(what string, change func(holder, step any) any) *Mutation {
 		all = append(all, Mutation{Path: p, What: what, change: change})
@@ -148,7 +148,7 @@ func of(p Path, old any, schema *Schema, values []value) (all []Mutation) {
 	return all
 }
 
-// beside lists the mutations of fields that the schema of an object declares, and that are not there.
+// beside returns the mutations of fields that the schema of an object declares and the object lacks.
 func beside(p Path, old any, schema *Schema, part Part, values []value) (all []Mutation) {
 	present, is := old.(map[string]any)
 	here := declared(schema, p)
@@ -172,7 +172,7 @@ func beside(p Path, old any, schema *Schema, part Part, values []value) (all []M
 	return all
 }
 
-// same says whether a value is the one that stands there already, of those that are neither list nor object.
+// same reports whether a value equals the old one, if that is neither list nor object.
 func same(v, old any) bool {
 	switch old := old.(type) {
 	case string:
@@ -182,7 +182,7 @@ func same(v, old any) bool {
 		if number, is := v.(json.Number); is {
 			v = json.RawMessage(number) // as it is written
 		}
-		a, _ := json.Marshal(v) // none is so odd that it is equal to what cannot be written
+		a, _ := json.Marshal(v) // no value is equal to one that cannot be encoded
 		b, _ := json.Marshal(old)
 		return size(v) < 100 && bytes.Equal(a, b)
 	}

@@ -16,11 +16,11 @@ import (
 	"stoic/test/faults/proxy"
 )
 
-// Case is what there is to judge from.
+// Case is the evidence of one run.
 type Case struct {
 	Subject  history.Subject
 	Versions []history.Version // in the order of their resourceVersions
-	// Objects are those of the subject's name, one after another: of each its versions, in that order.
+	// Objects are those with the subject's name, one after another: for each its versions, in the same order.
 	Objects        map[types.UID][]history.Version
 	Journal, Lists []proxy.Entry
 	Limits         Limits
@@ -41,24 +41,24 @@ func newCase(rules Rules, run *history.Run, journal, lists []proxy.Entry, limits
 	return c
 }
 
-// Is says whether a version is of the subject itself.
+// Is reports whether a version is one of the subject itself.
 func (c *Case) Is(v history.Version) bool { return v.Resource == c.Subject.Resource }
 
-// Deleted says whether the operator asked for the end of the object of a version, and the API server granted it.
+// Deleted reports whether the operator deleted the object of a version, and the API server granted it.
 func (c *Case) Deleted(v history.Version) bool {
 	return slices.ContainsFunc(c.Journal, func(e proxy.Entry) bool {
 		return e.Verb == "delete" && took(e) && e.Resource == v.Resource.Resource && condition(e) == v.Object.GetUID()
 	})
 }
 
-// Created says whether the operator asked for the object of a version, and the API server granted it.
+// Created reports whether the operator created the object of a version, and the API server granted it.
 func (c *Case) Created(v history.Version) bool {
 	return slices.ContainsFunc(c.Journal, func(e proxy.Entry) bool {
 		return e.Verb == "create" && took(e) && e.Resource == v.Resource.Resource && strings.Contains(string(e.Body), string(v.Object.GetUID()))
 	})
 }
 
-// conditional: nothing is deleted but what was seen: every DELETE names a UID.
+// conditional: only observed objects are deleted: every DELETE names a UID.
 func conditional(c *Case) (found []string) {
 	for _, e := range c.Journal {
 		if e.Verb == "deletecollection" || e.Verb == "delete" && condition(e) == "" {
@@ -68,7 +68,7 @@ func conditional(c *Case) (found []string) {
 	return found
 }
 
-// at is the version of its object that a request names, or "": it takes effect on that version alone.
+// at returns the resourceVersion that a request names as its precondition, or "": the request takes effect on that version alone.
 func at(e proxy.Entry) string {
 	var body struct {
 		Preconditions struct {
@@ -87,7 +87,7 @@ func at(e proxy.Entry) string {
 	return body.Metadata.ResourceVersion
 }
 
-// condition is the UID that a request names.
+// condition returns the UID that a request names.
 func condition(e proxy.Entry) types.UID {
 	var body struct {
 		Preconditions struct {
@@ -106,18 +106,18 @@ func condition(e proxy.Entry) types.UID {
 	return body.Metadata.UID
 }
 
-// ours: no object was changed or deleted that a job of the run did not control.
+// ours: no object was changed or deleted unless a job of the run controlled it.
 func ours(c *Case) (found []string) {
 	for _, e := range c.Journal {
 		if !took(e) || e.Verb == "create" || e.Verb == "get" || e.Group == c.Subject.Resource.Group && e.Resource == c.Subject.Resource.Resource || e.Resource == "events" {
 			continue
 		}
 		if e.Subresource == "status" && slices.Contains(c.rules.Serves, e.Resource) {
-			continue // it is what the operator says of an object that it serves
+			continue // it is the status of an object that the operator serves
 		}
 		object := c.before(e)
 		if object == nil {
-			continue // it was nothing that is in the history, which the counts tell of
+			continue // the history has no such object; the counts cover it
 		}
 		if owner := c.Controller(object, e.Began); c.Objects[owner] == nil && !c.adopts(e, owner) {
 			found = append(found, fmt.Sprintf("%s %s %s, which %s controls", e.Verb, e.Resource, e.Name, orNobody(owner)))
@@ -126,7 +126,7 @@ func ours(c *Case) (found []string) {
 	return found
 }
 
-// adopts says whether a request does no more than to make an object of the run the controller of one that has none.
+// adopts reports whether a request only makes an object of the run the controller of an object that has none.
 func (c *Case) adopts(e proxy.Entry, owner types.UID) bool {
 	var body struct {
 		Metadata struct {
@@ -148,11 +148,11 @@ func orNobody(uid types.UID) string {
 	return "somebody else (" + string(uid) + ")"
 }
 
-// took: the API server did what was asked.
+// took reports whether the API server did what the request said.
 func took(e proxy.Entry) bool { return e.Forwarded && e.Code >= 200 && e.Code < 300 }
 
-// before is the object of a request at the version that the request names, or as it was told last before the request: watches tell
-// at different times. The UID says which, if the request does.
+// before returns the object of a request: the version that the request names, or the last one reported before the request, as
+// watches report at different times. The UID in the request, if any, selects among objects of the same name.
 func (c *Case) before(e proxy.Entry) *unstructured.Unstructured {
 	uid := condition(e)
 	var first, last *history.Version
@@ -180,7 +180,7 @@ func (c *Case) before(e proxy.Entry) *unstructured.Unstructured {
 	return nil
 }
 
-// noneLate: nothing is made for a job of whose deletion the operator has had time to know.
+// noneLate: nothing is created for a job whose deletion the operator has had time to observe.
 func noneLate(c *Case) (found []string) {
 	for _, l := range c.late() {
 		if l.known > c.Limits.Notice {
@@ -190,14 +190,14 @@ func noneLate(c *Case) (found []string) {
 	return found
 }
 
-// late is the first version of an object that was made for a job after its deletion.
+// late is the first version of an object that was created for a job after its deletion.
 type late struct {
 	history.Version
-	known time.Duration // for how long the deletion had been told
+	known time.Duration // how long before the creation the deletion was reported
 }
 
-// late lists them all. Nobody can help to make one in the moment of the deletion: what went with the job may be told
-// before the job's own end. Garbage collection takes it away.
+// late lists them all. No operator can avoid creating one in the moment of the deletion: the deletions of the job's dependents
+// may be reported before the job's own. Garbage collection deletes it.
 func (c *Case) late() (found []late) {
 	seen := map[types.UID]bool{}
 	for _, v := range c.Versions {
@@ -216,7 +216,7 @@ func (c *Case) late() (found []late) {
 	return found
 }
 
-// counts says, by resource and name, how often each object was made and deleted, those left out that were made late.
+// counts returns, by resource and name, how often each object was created and deleted. Objects that were created late are left out.
 func (c *Case) counts() (created, deleted map[string]map[string]int) {
 	created, deleted = map[string]map[string]int{}, map[string]map[string]int{}
 	born, gone := map[types.UID]bool{}, map[types.UID]bool{}
@@ -246,7 +246,7 @@ func (c *Case) step(counts map[string]map[string]int, v history.Version) {
 	counts[v.Resource.Resource][NameOf(c.Subject, v.Object)]++
 }
 
-// NameOf an object of a run, by which it is counted: with its namespace, if that is not the subject's.
+// NameOf returns the name under which an object of a run is counted: with its namespace, if that is not the subject's.
 func NameOf(s history.Subject, u *unstructured.Unstructured) string {
 	if namespace := u.GetNamespace(); namespace != s.Namespace {
 		return namespace + "/" + history.NameOf(u)
@@ -254,7 +254,7 @@ func NameOf(s history.Subject, u *unstructured.Unstructured) string {
 	return history.NameOf(u)
 }
 
-// Began is when the creation of an object was asked for; if nobody wrote that down, when it was told.
+// Began returns when the creation of an object was requested; if the journal does not have the request, when the object was reported.
 func (c *Case) Began(v history.Version) time.Time {
 	for _, e := range c.Journal {
 		if e.Verb == "create" && e.Resource == v.Resource.Resource && e.Name == v.Object.GetName() && took(e) && strings.Contains(string(e.Body), string(v.Object.GetUID())) {
@@ -264,8 +264,8 @@ func (c *Case) Began(v history.Version) time.Time {
 	return v.At
 }
 
-// Elsewhere judges the writes that concern no object of the rig's: an operator has nothing to change there (O6). Leases and events are
-// about itself, and reviews change nothing.
+// Elsewhere judges the writes that concern no object of the rig: an operator has nothing to change there (O6). Leases and events
+// are about itself, and reviews change nothing.
 func Elsewhere(journal []proxy.Entry) (found []Violation) {
 	for _, e := range journal {
 		if !slices.Contains([]string{"events", "leases"}, e.Resource) && e.Group != "authentication.k8s.io" && e.Group != "authorization.k8s.io" {
@@ -275,7 +275,7 @@ func Elsewhere(journal []proxy.Entry) (found []Violation) {
 	return found
 }
 
-// fresh: nothing is read as of any time that the API server likes.
+// fresh: nothing is read at resourceVersion 0, where the API server may answer with any past state.
 func fresh(c *Case) (found []string) {
 	for _, e := range c.Lists {
 		if e.Query.Get("resourceVersion") == "0" {

@@ -9,11 +9,11 @@ import (
 	"stoic/test/faults/history"
 )
 
-// longestChain of owners: a pod belongs to a batch/v1 Job, and this one to the subject.
+// longestChain bounds the chain of owners: a pod belongs to a batch/v1 Job, which belongs to the subject.
 const longestChain = 4
 
-// Controller is where the chain of an object's owners ends, as it was at that time: the subject, if the object is a pod of a
-// batch/v1 Job that the subject controls; "" if nobody controls it.
+// Controller returns the end of the chain of an object's controller owners, as it was at that time: the subject, if the object is
+// a pod of a batch/v1 Job that the subject controls; "" if it has no controller owner.
 func (c *Case) Controller(u *unstructured.Unstructured, at time.Time) types.UID {
 	owner := c.rules.Owner(u)
 	for range longestChain {
@@ -30,7 +30,7 @@ func (c *Case) Controller(u *unstructured.Unstructured, at time.Time) types.UID 
 	return owner
 }
 
-// stateOf the object of that UID at a time: the last version that was told until then, else the first of all; nil if the run
+// stateOf returns the object of that UID at a time: the last version reported by then, or else the first version; nil if the run
 // has no such object.
 func (c *Case) stateOf(uid types.UID, at time.Time) *unstructured.Unstructured {
 	var first, last *history.Version

@@ -8,7 +8,7 @@ import (
 	"stoic/test/faults/history"
 )
 
-// TestTaken: what others have deleted is made once more, and not twice.
+// TestTaken: what others have deleted is recreated once, and not twice.
 func TestTaken(t *testing.T) {
 	for made, want := range map[int]int{0: 2, 1: 0, 2: 2} {
 		s := good(t)
@@ -26,7 +26,7 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// TestRecreated: in the place of one that others took away for a while one is made, under whatever name, and nothing else.
+// TestRecreated: an object that others removed for a while is replaced by one, under any name, and by nothing else.
 func TestRecreated(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*story)
@@ -54,7 +54,7 @@ func (s *story) comesAndGoes(what string) {
 	s.tell("DELETED "+what, "")
 }
 
-// TestMadeInTheMoment: what is made for a job that is just being deleted, and goes with it, is no difference.
+// TestMadeInTheMoment: an object that is created while its job is being deleted, and is deleted with it, is not a difference.
 func TestMadeInTheMoment(t *testing.T) {
 	s := good(t)
 	s.tell("DELETED TFJob job j", `{`+spec+`status: {completionTime: "1", conditions: [{type: Succeeded, status: "True"}]}}`)

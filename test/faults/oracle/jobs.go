@@ -12,7 +12,7 @@ import (
 	"stoic/test/faults/history"
 )
 
-// Jobs are the rules for training jobs.
+// Jobs returns the rules for training jobs.
 func Jobs() Rules {
 	return Rules{
 		Settled: func(job *unstructured.Unstructured) bool {
@@ -57,7 +57,8 @@ func onePod(c *Case) (found []string) {
 	return found
 }
 
-// replicaOf a pod: the job that controls it, its replica type and its index; "" if it is no job's. A launcher has no index.
+// replicaOf returns the replica of a pod: the job that controls it, its replica type and its index; "" if no job controls it. A
+// launcher has no index.
 func (c *Case) replicaOf(pod history.Version) string {
 	labels, owner := pod.Object.GetLabels(), c.Controller(pod.Object, pod.At)
 	rtype := cmp.Or(labels["training.kubeflow.org/replica-type"], labels["training.kubeflow.org/job-role"])
@@ -67,7 +68,7 @@ func (c *Case) replicaOf(pod history.Version) string {
 	return fmt.Sprintf("job %s, %s %s", owner, rtype, labels["training.kubeflow.org/replica-index"])
 }
 
-// final: a terminal condition stays for ever, and so does its time.
+// final: a terminal condition stays forever, and so does its time.
 func final(c *Case) (found []string) {
 	for uid, versions := range c.Objects {
 		was := ""
@@ -84,13 +85,14 @@ func final(c *Case) (found []string) {
 	return found
 }
 
-// kindOf a terminal condition is Succeeded or Failed.
+// kindOf returns the type of a terminal condition: Succeeded or Failed.
 func kindOf(terminal string) string {
 	kind, _, _ := strings.Cut(terminal, " ")
 	return kind
 }
 
-// terminal of a job; "" if it has none. A Failed that says that the spec is invalid goes when it is repaired.
+// terminal returns the terminal condition of a job; "" if it has none. A Failed condition with reason InvalidSpec is none: it is
+// removed when the spec is repaired.
 func terminal(job *unstructured.Unstructured) string {
 	for _, c := range history.Conditions(job) {
 		if c.Status == "True" && (c.Type == "Succeeded" || c.Type == "Failed" && c.Reason != "InvalidSpec") {
@@ -101,7 +103,7 @@ func terminal(job *unstructured.Unstructured) string {
 	return ""
 }
 
-// pods: no more are ever made for a job than it has replicas, once more after each suspension, and one for each that failed.
+// pods: a job never gets more pods than it has replicas, as many again after each suspension, and one for each pod that failed.
 func pods(c *Case) (found []string) {
 	made, failed := map[types.UID]map[types.UID]bool{}, map[types.UID]map[types.UID]bool{}
 	for _, v := range c.Versions {
@@ -130,7 +132,7 @@ func note(in map[types.UID]map[types.UID]bool, owner, uid types.UID) {
 	in[owner][uid] = true
 }
 
-// replicas is the most that a job has ever asked for, replica type by replica type.
+// replicas returns the most replicas that a job ever had in its spec: the sum of the maximum of each replica type.
 func replicas(versions []history.Version) (sum int) {
 	most := map[string]int64{}
 	for _, v := range versions {
@@ -155,7 +157,7 @@ func replicas(versions []history.Version) (sum int) {
 	return sum
 }
 
-// resumptions counts how often a job was suspended and resumed.
+// resumptions counts how often a job was resumed after a suspension.
 func resumptions(versions []history.Version) (n int) {
 	was := false
 	for _, v := range versions {

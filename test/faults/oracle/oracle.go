@@ -15,7 +15,7 @@ import (
 	"stoic/test/faults/proxy"
 )
 
-// Violation is one thing that an operator should not have done, or should have.
+// Violation is one thing that an operator did and should not have done, or the reverse.
 type Violation struct {
 	Oracle string // O1 to O8
 	Text   string
@@ -23,59 +23,60 @@ type Violation struct {
 
 func (v Violation) String() string { return v.Oracle + ": " + v.Text }
 
-// Reference is what a run was like in which nothing went wrong. Names have JOB for the name of the job.
+// Reference describes a run in which nothing went wrong. Names have JOB for the name of the job.
 type Reference struct {
 	Digest string
-	// Created and Deleted count by resource ("pods") and name. What was made in the moment of the job's deletion is left out.
+	// Created and Deleted count by resource ("pods") and name. Objects created in the moment of the job's deletion are left out.
 	Created, Deleted map[string]map[string]int
-	// Writes are the operator's requests that could change something, events left out.
+	// Writes counts the operator's requests that could change something, without events.
 	Writes int
-	// Versions are the resourceVersions of the run, events left out, in their order.
+	// Versions are the resourceVersions of the run in their order, without events.
 	Versions []string
 	Duration time.Duration
 	Events   int
 }
 
-// Rules are what an operator is held to, beside what every operator is.
+// Rules are what one operator must meet, beyond the rules for every operator.
 type Rules struct {
-	// Settled: the object has come to an end of its own accord, and stays there until somebody changes something.
+	// Settled: the object has ended of its own accord, and does not change until another client changes something.
 	Settled func(*unstructured.Unstructured) bool
-	// Restores: of an object that has settled so, what others take away is made again, once. Else nothing is made.
+	// Restores: dependents of an object that has settled in this state are recreated once if others delete them. Otherwise
+	// nothing is recreated.
 	Restores func(*unstructured.Unstructured) bool
-	// Status is what of the status must be equal at the end.
+	// Status returns the part of the status that must be equal at the end.
 	Status func(*unstructured.Unstructured) map[string]any
-	// Owner of a dependent, by which the operator knows that it is its own; "" if it is not.
+	// Owner returns the owner of a dependent, by which the operator knows that it is its own; "" if it is not.
 	Owner func(*unstructured.Unstructured) types.UID
-	// Serves are the plurals of dependents that the operator serves, too: their status is written whoever controls them.
+	// Serves are the plurals of dependents that the operator serves, too: it writes their status whoever controls them.
 	Serves []string
 	// Adopts: the operator may make its object the controller of one that has none.
 	Adopts bool
 	// Always are the rules that hold at every version of every object (O6).
 	Always []func(*Case) []string
-	// Writes that may be made where the reference has some, faults left out.
+	// Writes returns how many writes may be made without faults, where the reference has some.
 	Writes func(reference int) int
 }
 
-// Usual is how many writes any operator may make.
+// Usual returns how many writes any operator may make.
 func Usual(reference int) int { return 3*reference + 20 }
 
-// Limits are how much more than in the reference there may be; the zero value stands for the defaults.
+// Limits are the allowances beyond the reference; zero means the default.
 type Limits struct {
 	Writes int // what the rules say
 	Events int // 3 times, and 10
-	// Pods that may be made beyond replicas and failures: as many as others have deleted.
+	// Pods is how many pods may be created beyond replicas and failures: as many as others have deleted.
 	Pods int
-	// Notice is how long after a deletion was told the operator may not know of it, for example as the proxy holds its
-	// watches. One second.
+	// Notice is how long after a deletion was reported the operator may not know of it, for example because the proxy holds its
+	// watches. The default is one second.
 	Notice time.Duration
-	// Edited: others write to the status. A terminal condition may be wiped then, or its time; it may not become another one.
+	// Edited: others write to the status. They may remove a terminal condition or its time, but it may not become a different one.
 	Edited bool
-	// Paths are those of the fields for which the job is rejected at some time of its run.
+	// Paths are those of the fields for which the job is rejected at some point of its run.
 	Paths []string
-	// Taken is what others have deleted and the operator makes again: each is made and deleted that much more often.
+	// Taken counts what others have deleted and the operator recreates: each object is created and deleted that much more often.
 	Taken map[string]map[string]int
-	// Recreated is how many objects of a resource more may be made and deleted, as others took some away for a while. Of these
-	// resources the names do not count: what is made in the place of another may have another name.
+	// Recreated is how many more objects of a resource may be created and deleted, because others deleted some. For these
+	// resources names do not count: a replacement may have another name.
 	Recreated map[string]int
 }
 
@@ -114,7 +115,7 @@ func Observe(rules Rules, run *history.Run, journal []proxy.Entry) Reference {
 	return r
 }
 
-// writes counts what could have changed something, whatever became of it; events have a budget of their own.
+// writes counts the requests that could have changed something, whatever their result; events have a separate budget.
 func writes(journal []proxy.Entry) int {
 	n := 0
 	for _, e := range journal {
@@ -125,8 +126,8 @@ func writes(journal []proxy.Entry) int {
 	return n
 }
 
-// Judge a run. The journal is of the requests that concern the job, lists are the operator's LISTs and WATCHes; both
-// may be empty if nobody stood between.
+// Judge judges a run. The journal has the requests that concern the job; lists are the operator's LISTs and WATCHes. Both are
+// empty if there was no proxy.
 func Judge(rules Rules, run *history.Run, journal, lists []proxy.Entry, against Reference, limits Limits) []Violation {
 	found := Observe(rules, run, journal)
 	c := newCase(rules, run, journal, lists, limits)
@@ -170,7 +171,7 @@ func endState(want, got string) []string {
 	return []string{"the end state differs (-want +got):\n" + cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))}
 }
 
-// sum of two counts.
+// sum returns the sum of two counts.
 func sum(a, b map[string]map[string]int) map[string]map[string]int {
 	all := map[string]map[string]int{}
 	for _, counted := range []map[string]map[string]int{a, b} {
@@ -186,7 +187,7 @@ func sum(a, b map[string]map[string]int) map[string]map[string]int {
 	return all
 }
 
-// counts compares how often each object was made, or deleted; of a resource of which some more may be, how often all were.
+// counts compares how often each object was created, or deleted. Of a resource with an allowance in more, it compares the totals.
 func counts(verb string, want, got map[string]map[string]int, more map[string]int) (found []string) {
 	resources := map[string]bool{}
 	for _, counted := range []map[string]map[string]int{want, got} {

@@ -20,12 +20,12 @@ import (
 	"stoic/test/faults/proxy"
 )
 
-// aJob is whose run the stories of these tests are.
+// aJob returns the subject of the stories of these tests.
 func aJob() history.Subject {
 	return history.Subject{Resource: schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: "tfjobs"}, Name: "job"}
 }
 
-// story is a run in the making: versions a second apart, and requests.
+// story is a run under construction: versions a second apart, and requests.
 type story struct {
 	t        *testing.T
 	versions []history.Version
@@ -34,10 +34,10 @@ type story struct {
 	limits   Limits
 }
 
-// now is when the next version is told.
+// now returns when the next version is reported.
 func (s *story) now() time.Time { return time.Unix(int64(len(s.versions)), 0) }
 
-// tell a version: "ADDED Pod job-worker-0 p" and more in YAML.
+// tell adds a version: "ADDED Pod job-worker-0 p" and more in YAML.
 func (s *story) tell(line, more string) {
 	s.t.Helper()
 	fields := strings.Fields(line)
@@ -64,7 +64,7 @@ func (s *story) tell(line, more string) {
 	s.versions = append(s.versions, history.Version{At: s.now(), Type: watch.EventType(fields[0]), Resource: resource, Object: u})
 }
 
-// ask for something: "delete pods job-worker-0" with a body, which the API server grants.
+// ask adds a request that the API server grants: "delete pods job-worker-0" with a body.
 func (s *story) ask(line, body, answer string) {
 	fields := strings.Fields(line)
 	e := proxy.Entry{Request: proxy.Request{Verb: fields[0], Resource: fields[1], Name: fields[2], Body: []byte(body), Number: len(s.journal) + 1},
@@ -79,7 +79,7 @@ func (s *story) judge(against Reference) []Violation {
 	return Judge(Jobs(), history.Of(aJob(), s.versions...), s.journal, s.lists, against, s.limits)
 }
 
-// pod's metadata and status.
+// pod returns the metadata and status of a pod.
 func pod(owner, index, phase string) string {
 	return fmt.Sprintf(`{metadata: {labels: {training.kubeflow.org/replica-type: worker, training.kubeflow.org/replica-index: %q},
 		ownerReferences: [{apiVersion: kubeflow.org/v1, kind: TFJob, name: job, uid: %s, controller: true}]}, status: {phase: %s}}`, index, owner, phase)
@@ -87,7 +87,7 @@ func pod(owner, index, phase string) string {
 
 const spec = `spec: {tfReplicaSpecs: {Worker: {replicas: 2}}}, `
 
-// good is a run in which nothing went wrong: two replicas, one of which failed and was recreated; then the job succeeded.
+// good returns a run in which nothing went wrong: two replicas, one of which failed and was recreated; then the job succeeded.
 func good(t *testing.T) *story {
 	s := &story{t: t, limits: Limits{Paths: []string{"spec.x"}}}
 	s.tell("ADDED TFJob job j", `{`+spec+`}`)
@@ -125,7 +125,7 @@ func TestEachOracle(t *testing.T) {
 		spoil  func(*story)
 		oracle string
 		text   string
-		// also are the oracles that cannot but see it, too.
+		// also are the other oracles that inevitably see it, too.
 		also []string
 	}{
 		"end state": {func(s *story) { s.tell("MODIFIED Pod job-worker-1 p1", pod("j", "1", "Failed")) }, "O1", "the end state differs", nil},
@@ -220,8 +220,8 @@ func TestEachOracle(t *testing.T) {
 	}
 }
 
-// TestLedgerInTheEndState: whether the terminal condition was noted beside the status depends on the way; the restarts do not, and another
-// terminal is a difference.
+// TestLedgerInTheEndState: whether the ledger notes the terminal condition depends on the course of the run, so it is ignored if
+// it agrees with the status. The number of restarts and another terminal condition are differences.
 func TestLedgerInTheEndState(t *testing.T) {
 	for ledger, want := range map[string]int{
 		`{"restarts":0,"verdict":"Succeeded"}`: 0,
@@ -244,7 +244,7 @@ func TestLedgerInTheEndState(t *testing.T) {
 	}
 }
 
-// TestAllowed: each of these is all right although it looks like what is not.
+// TestAllowed: each of these is allowed although it resembles a violation.
 func TestAllowed(t *testing.T) {
 	for name, change := range map[string]func(*story){
 		"a DELETE that was refused": func(s *story) {
@@ -304,7 +304,7 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// TestDeleted: what is deleted is of that resource and has that UID, and the API server granted it.
+// TestDeleted: an object counts as deleted if the resource and the UID match, and the API server granted it.
 func TestDeleted(t *testing.T) {
 	s := &story{t: t}
 	s.tell("ADDED Pod x u", "")
@@ -319,7 +319,7 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// TestElsewhere: no operator writes to objects that are not of the rig; a process may write its leases, events and reviews.
+// TestElsewhere: no operator writes to objects outside the rig; a process may write its leases, events and reviews.
 func TestElsewhere(t *testing.T) {
 	s := &story{t: t}
 	for _, line := range []string{"create pods x", "delete configmaps x", "create events x", "update leases x", "create subjectaccessreviews x", "create selfsubjectaccessreviews x", "create tokenreviews x"} {
@@ -332,7 +332,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestOursAtItsVersion: a request that names a version takes effect on that alone, whatever had been told by then.
+// TestOursAtItsVersion: a request that names a version takes effect on that version alone, whatever was reported by then.
 func TestOursAtItsVersion(t *testing.T) {
 	for version, want := range map[string]int{"2": 1, "3": 0} {
 		s := &story{t: t}

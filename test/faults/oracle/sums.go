@@ -13,8 +13,7 @@ import (
 	"stoic/test/faults/history"
 )
 
-// reported: while a job is rejected a condition says so, and each path that is wrong is told by one Warning event for each
-// generation that was rejected.
+// reported: a condition says so while a job is rejected, and each rejected generation has one Warning event for each malformed path.
 func (c *Case) reported() (found []string) {
 	if len(c.Limits.Paths) == 0 {
 		return nil
@@ -24,7 +23,7 @@ func (c *Case) reported() (found []string) {
 		for _, v := range versions {
 			if history.Is(v.Object, "Stalled") {
 				generation, _, _ := unstructured.NestedInt64(v.Object.Object, "status", "observedGeneration")
-				if generation <= v.Object.GetGeneration() { // else somebody else wrote it
+				if generation <= v.Object.GetGeneration() { // else another client wrote it
 					rejected[fmt.Sprint(uid, generation)] = true
 				}
 			}
@@ -60,14 +59,14 @@ func (c *Case) reported() (found []string) {
 }
 
 const (
-	// slower is how much longer than without faults healthy objects beside them may take, and slack what of it is the
-	// machine's.
+	// slower is by what factor healthy objects may take longer beside faults than without. slack is the part of it that is due to
+	// the machine.
 	slower, slack = 1.2, 200 * time.Millisecond
-	// enough make a median that means something.
+	// enough is how many durations give a meaningful median.
 	enough = 15
 )
 
-// Slower says whether healthy objects beside faults took longer than without, in the same run (O8). Of a few it says nothing.
+// Slower reports whether healthy objects took longer beside faults than without, in the same run (O8). It is false for too few objects.
 func Slower(without, beside []time.Duration) bool {
 	if len(without) < enough || len(beside) < enough {
 		return false
@@ -75,7 +74,7 @@ func Slower(without, beside []time.Duration) bool {
 	return Quantile(beside, 0.5) > time.Duration(slower*float64(Quantile(without, 0.5)))+slack
 }
 
-// Quantile of some durations: that which the given part of them does not exceed.
+// Quantile returns the duration that the given part of them does not exceed.
 func Quantile(all []time.Duration, part float64) time.Duration {
 	if len(all) == 0 {
 		return 0

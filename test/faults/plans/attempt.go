@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// longestRun bounds the user's part of a scenario under a fault: back-offs and pauses included.
+	// longestRun bounds the user's part of a scenario under a fault, including back-offs and pauses.
 	longestRun = 2 * time.Minute
-	// stableFor is how long an end state must stay as it is.
+	// stableFor is how long an end state must last.
 	stableFor = 1500 * time.Millisecond
 )
 
-// What an operator of one namespace with a few jobs may hold, however many plans it has run through. Goroutines are
-// counted where CRDs come and go (package disruption).
+// mostResident and mostFiles bound what an operator of one namespace with a few jobs may hold, however many plans it has run
+// through. Goroutines are counted where CRDs are created and deleted (package disruption).
 const mostResident, mostFiles = 256 << 20, 256
 
-// try a plan in a sandbox and judge it.
+// try tries a plan in a sandbox and judges it.
 func (s *Stage) try(ctx context.Context, p Plan, w *worker) Result {
 	began := time.Now()
 	result := Result{Plan: p}
@@ -50,7 +50,7 @@ func (s *Stage) try(ctx context.Context, p Plan, w *worker) Result {
 	return result
 }
 
-// attempt makes all that a plan needs, with the operator running.
+// attempt prepares all that a plan needs, with the operator running.
 func (s *Stage) attempt(p Plan, w *worker) (*Attempt, error) {
 	job := s.name()
 	c := w.use(p.Scenario.Operator)
@@ -104,10 +104,10 @@ func (s *Stage) run(ctx context.Context, a *Attempt, result *Result) error {
 	return err
 }
 
-// errUnstable is of an operator that goes on and on: at the moment of the judgement its state may be the right one.
+// errUnstable is returned for an operator that never comes to rest: at the moment of the judgement its state may be the right one.
 var errUnstable = errors.New("the end state does not stay")
 
-// settle awaits the reference's end state, and that it stays.
+// settle waits for the reference's end state, and until it has lasted.
 func (s *Stage) settle(ctx context.Context, a *Attempt) error {
 	patience := a.patience
 	if patience == 0 {
@@ -122,10 +122,10 @@ func (s *Stage) settle(ctx context.Context, a *Attempt) error {
 		if err := a.Run.Await(waiting, "the end state", a.ended); err != nil && reached && ctx.Err() == nil {
 			return errUnstable
 		} else if err != nil {
-			return nil // O1 tells the difference better
+			return nil // O1 reports the difference better
 		}
-		stable, stop := context.WithTimeout(ctx, stableFor) // what is reached late may stay, too
-		err := a.Run.Await(stable, "a change", changed(a))
+		stable, stop := context.WithTimeout(ctx, stableFor) // a state that is reached late may last, too
+		err := a.Run.Await(stable, "another state", a.left)
 		stop()
 		if err != nil { // nothing changed
 			return nil
@@ -136,7 +136,7 @@ func (s *Stage) settle(ctx context.Context, a *Attempt) error {
 	}
 }
 
-// happened says whether the fault struck.
+// happened reports whether the fault struck.
 func (a *Attempt) happened() bool {
 	if a.came != nil {
 		return a.came(a)
@@ -145,7 +145,7 @@ func (a *Attempt) happened() bool {
 	return times > 0 || a.struck
 }
 
-// judge asks all oracles.
+// judge returns the violations that all oracles find.
 func (s *Stage) judge(a *Attempt, failure error) []oracle.Violation {
 	var found []oracle.Violation
 	if failure != nil && !errors.Is(failure, context.Canceled) {
@@ -173,7 +173,7 @@ func (s *Stage) judge(a *Attempt, failure error) []oracle.Violation {
 	}
 	found = append(found, oracle.Elsewhere(a.Sandbox.Proxy.Unclaimed())...)
 	for _, g := range a.Run.Gaps() {
-		if g.At.After(a.began) { // what was missed before is of other runs
+		if g.At.After(a.began) { // what was missed before concerns other runs
 			found = append(found, oracle.Violation{Oracle: "rig", Text: fmt.Sprintf("the record of %s may lack versions at %s: %s", g.Resource.Resource, g.At.Format(clock), g.Why)})
 		}
 	}

@@ -24,8 +24,8 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// TestEndStateStays: an operator that comes to the end state again and again does not come through a plan, whatever the state is at
-// the moment of the judgement. What is reached shortly before patience ends has its time to show that it stays.
+// TestEndStateStays: an operator that reaches the end state again and again fails the plan, whatever the state is at the moment
+// of the judgement. A state that is reached shortly before patience ends still has its time to show that it lasts.
 func TestEndStateStays(t *testing.T) {
 	const patience, often = time.Second, 100 * time.Millisecond
 	for name, c := range map[string]struct {
@@ -63,12 +63,30 @@ func TestEndStateStays(t *testing.T) {
 	}
 }
 
-// TestJudgeAsksTheRig: a record that may lack something shows nothing, and what an operator writes elsewhere is no plan's, but wrong.
+// TestEndStateIsLeft: a state that the operator left before the rig began to wait for that does not count as stable.
+func TestEndStateIsLeft(t *testing.T) {
+	job := func(at float64, condition string) history.Version {
+		return version(at, watch.Modified, scenario.TFJobs(), "j", "job", map[string]any{"apiVersion": "kubeflow.org/v1", "kind": "TFJob",
+			"status": map[string]any{"conditions": []any{map[string]any{"type": condition, "status": "True"}}}})
+	}
+	end := history.Of(aJob(), job(1, "Succeeded"))
+	a := &Attempt{Plan: Plan{Scenario: scenario.All()[0]}, Run: end}
+	a.Reference.Digest = end.View().Digest(a.Scenario.Operator.Rules.Status)
+	if left, _ := a.left(a.Run.View()); left {
+		t.Error("the end state is taken for another one")
+	}
+	a.Run = history.Of(aJob(), job(1, "Succeeded"), job(2, "Running"))
+	if left, _ := a.left(a.Run.View()); !left {
+		t.Error("the end state has been left, and that is not noticed")
+	}
+}
+
+// TestJudgeAsksTheRig: a record that may lack versions is a failure of the rig, and a write to an object outside the rig is a violation.
 func TestJudgeAsksTheRig(t *testing.T) {
 	job := version(0, watch.Added, scenario.TFJobs(), "j", "job", map[string]any{"apiVersion": "kubeflow.org/v1", "kind": "TFJob"}).Object
 	server := reporting(t, 2, 0, func(i int) any {
 		if i == 1 {
-			return map[string]any{"kind": "Status", "apiVersion": "v1", "code": http.StatusGone, "reason": "Expired"} // the job is gone in the list that follows
+			return map[string]any{"kind": "Status", "apiVersion": "v1", "code": http.StatusGone, "reason": "Expired"} // the list that follows does not have the job
 		}
 		return job.Object
 	})
@@ -98,7 +116,7 @@ func TestJudgeAsksTheRig(t *testing.T) {
 		t.Fatal(err)
 	}
 	response.Body.Close()
-	found := (&Stage{}).judge(a, context.Canceled) // there is no reference to compare it with
+	found := (&Stage{}).judge(a, context.Canceled) // there is no reference to compare with
 	if len(found) != 2 || found[0].Oracle != "O6" || found[1].Oracle != "rig" {
 		t.Errorf("found %v", found)
 	}
@@ -108,7 +126,7 @@ func TestJudgeAsksTheRig(t *testing.T) {
 	}
 }
 
-// TestBystander: an object of somebody else's is as it was at the end.
+// TestBystander: a foreign object is unchanged at the end.
 func TestBystander(t *testing.T) {
 	for name, c := range map[string]struct {
 		is   corev1.ConfigMap
@@ -127,7 +145,8 @@ func TestBystander(t *testing.T) {
 	}
 }
 
-// reporting is an API server whose watches tell of some versions, at a pace. It answers other requests with the object, or an empty list.
+// reporting starts an API server whose watches report some versions, at a pace. It answers other requests with the object, or
+// with an empty list.
 func reporting(t *testing.T, versions int, pace time.Duration, version func(int) any, object ...any) *rest.Config {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -8,8 +8,8 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// crashes are G1: the operator is killed before and after every write of a run. Of an operator that runs as several processes it is
-// the one that writes, or the others.
+// crashes are G1: the operator is killed before and after every write of a run. If it runs as several processes, the killed one
+// is the one that writes, or all the others are killed.
 func crashes(sc scenario.Scenario, ref reference) (plans []Plan) {
 	for k := 1; k <= ref.writes; k++ {
 		plans = append(plans,

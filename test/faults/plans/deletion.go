@@ -14,15 +14,15 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// deletions are G18: the job is deleted in front of every step, in each of the three ways, with the operator up,
-// restarted, and down until everything is gone.
+// deletions are G18: the job is deleted before every step but the first and before the end, in each of the three ways, with the
+// operator up, restarted, and down until nothing is left.
 func deletions(sc scenario.Scenario, ref reference) (plans []Plan) {
 	if ref.state == "" {
-		return nil // it is deleted anyway
+		return nil // the scenario deletes it anyway
 	}
 	for step := 1; step <= len(sc.Steps); step++ {
 		if sc.Steps[step-1].Orphans {
-			continue // it is gone, and what it had stays
+			continue // it no longer exists, and its orphans stay
 		}
 		sc := sc
 		if slices.ContainsFunc(sc.Steps[step:], func(s scenario.Step) bool { return s.Spoils }) {
@@ -59,7 +59,7 @@ func (a *Attempt) delete(ctx context.Context, policy metav1.DeletionPropagation,
 	case "down":
 		gone := a.gone(policy)
 		if guarded {
-			gone = jobGoes // it stays until the operator is up again
+			gone = jobGoes // it exists until the operator is up again
 		}
 		if err := a.Run.Await(ctx, "everything to be gone with the operator down", gone); err != nil {
 			return err
@@ -75,13 +75,13 @@ func jobGoes(v history.View) (bool, string) {
 	return v.Job == nil || v.Job.GetDeletionTimestamp() != nil, "the job is there"
 }
 
-// guarded: the object has a finalizer of its operator.
+// guarded reports whether the object has a finalizer.
 func (a *Attempt) guarded(ctx context.Context) bool {
 	u, err := a.Actor.Primary().Get(ctx, a.Actor.Job, metav1.GetOptions{})
 	return err == nil && len(u.GetFinalizers()) > 0
 }
 
-// gone: with the policy orphan what an owner reference reaches stays.
+// gone: the job and its dependents no longer exist; with the policy Orphan, those that an owner reference reaches stay.
 func (a *Attempt) gone(policy metav1.DeletionPropagation) func(history.View) (bool, string) {
 	return func(v history.View) (bool, string) {
 		left := a.Scenario.Operator.Own(v.Children())
@@ -109,7 +109,7 @@ func (a *Attempt) allGone(policy metav1.DeletionPropagation) (found []oracle.Vio
 	return found
 }
 
-// orphaned: at that time the object had lost its owner.
+// orphaned reports whether the object had lost its owner at that time.
 func (a *Attempt) orphaned(at int64, resource, name string) bool {
 	owned := true
 	for _, v := range a.Run.Versions() {

@@ -7,14 +7,14 @@ import (
 	"stoic/test/faults/oracle"
 )
 
-// limits of an attempt: what the reference took, what its faults may add, and something for status writes that were put
-// together in the reference.
+// limits returns the limits of an attempt: what the reference needed, what the faults may add, and an allowance for status writes
+// that the reference coalesced.
 func (a *Attempt) limits() oracle.Limits {
 	return oracle.Limits{Writes: a.Scenario.Operator.Rules.Writes(a.Reference.Writes) + a.Plan.writes, Events: 3*a.Reference.Events + 10, Pods: a.Plan.pods,
 		Notice: max(a.Plan.notice, usualNotice), Edited: a.Plan.edited, Paths: a.Scenario.Paths, Taken: a.taken, Recreated: a.recreated}
 }
 
-// describe writes all that is known of a failed attempt: violations, requests, versions, the operator's log.
+// describe returns all that is known of a failed attempt: violations, requests, versions, the operator's log.
 func describe(a *Attempt, r Result) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n%s in %s, %v, log %s\n\n", r.Plan.Name(), a.Actor.Job, a.Actor.Namespace, r.Took, a.Sandbox.Log())

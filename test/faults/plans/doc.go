@@ -10,6 +10,6 @@
 //	                                                                   |
 //	Tally: plans, missed, failures, time per goal               <------'
 //
-// A plan whose point did not come (a write less than in the reference, as some are put together) is counted as missed,
-// not as passed.
+// A plan whose point did not occur (for example because writes were coalesced and there was one less than in the reference) is
+// counted as missed, not as passed.
 package plans

@@ -13,9 +13,9 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// ends are G14: when an object has settled, somebody deletes all that is left of it and edits its status, and the operator is
-// restarted. Of a job nothing is created, and its terminal condition stays; other operators make again what was taken, once, and the end
-// state is the same again.
+// ends are G14: when an object has settled, another client deletes its dependents and edits its status, and the operator is
+// restarted. For a job nothing is created, and its terminal condition stays. Other operators recreate what was deleted, once, and
+// the end state is the same again.
 func ends(sc scenario.Scenario, ref reference) (plans []Plan) {
 	if !ref.settled {
 		return nil
@@ -43,14 +43,14 @@ func (a *Attempt) disturbTheDead(ctx context.Context, status string, restarts in
 	if err := a.takeChildren(ctx); err != nil {
 		return err
 	}
-	// What proves the terminal condition is gone now. Its author may take the status, too, but not in the same moment.
+	// The proof of the terminal condition no longer exists. The user may wipe the status, too, but not in the same moment.
 	if err := pass(ctx, past); err != nil {
 		return err
 	}
 	if status != "" {
 		job := a.Run.View().Job
 		if job == nil {
-			return nil // staysDead says so
+			return nil // staysDead reports it
 		}
 		c := change{status: true}
 		if _, err := a.patch(ctx, c, job, map[string]any{"status": a.Scenario.Operator.Statuses[status]}); err != nil {
@@ -69,18 +69,18 @@ func (a *Attempt) disturbTheDead(ctx context.Context, status string, restarts in
 	return pass(ctx, past)
 }
 
-// takeChildren deletes what the object has of its operator's usual dependents.
+// takeChildren deletes the object's dependents of the resources that its operator creates.
 func (a *Attempt) takeChildren(ctx context.Context) error {
 	o, v := a.Scenario.Operator, a.Run.View()
 	for _, u := range o.Own(v.Children()) {
 		resource := a.Run.ResourceOf(u.GetUID())
-		if a.Reference.restores { // with what others have made for it, such as the pods of a Deployment
+		if a.Reference.restores { // including what others have created for it, such as the pods of a Deployment
 			a.took(resource.Resource, v.Mask(oracle.NameOf(v.Subject, u)))
 		}
 		if !slices.Contains(dependentsOf(o), resource) {
 			continue
 		}
-		uid, background := u.GetUID(), metav1.DeletePropagationBackground // as kubectl asks for it
+		uid, background := u.GetUID(), metav1.DeletePropagationBackground // as kubectl deletes
 		err := a.Actor.Client.Resource(resource).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return fmt.Errorf("delete the %s of an object that has settled: %w", resource.Resource, err)
@@ -89,7 +89,7 @@ func (a *Attempt) takeChildren(ctx context.Context) error {
 	return nil
 }
 
-// took notes what others have deleted and is made again.
+// took records an object that others have deleted and the operator recreates.
 func (a *Attempt) took(resource, name string) {
 	if a.taken == nil {
 		a.taken = map[string]map[string]int{}
@@ -100,8 +100,8 @@ func (a *Attempt) took(resource, name string) {
 	a.taken[resource][name]++
 }
 
-// staysDead: nothing was created after the end, and the job is still there, with the terminal condition of the reference. There are
-// such plans only of jobs that are there at the end of their reference.
+// staysDead: nothing was created after the end, and the job still exists, with the terminal condition of the reference. Such
+// plans are made only for jobs that exist at the end of their reference.
 func staysDead(a *Attempt) (found []oracle.Violation) {
 	over := a.when("over")
 	for _, e := range a.Track.Journal() {

@@ -9,19 +9,19 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// family is how one goal makes plans of a scenario and what it is worth.
+// family is how one goal makes plans of a scenario, and how many are tried.
 type family struct {
 	Goal Goal
-	// What is tried, for readers.
+	// What describes for readers what is tried.
 	What string
-	// most plans that a run of everything tries; all, if there are fewer.
+	// most is how many plans a full run tries; all, if there are fewer.
 	most int
-	// sample is how many a run of the fixed sample tries.
+	// sample is how many plans a run of the fixed sample tries.
 	sample int
 	plans  func(scenario.Scenario, reference, *rand.Rand) []Plan
 }
 
-// families in the order in which they are tried.
+// families returns the families in the order in which they are tried.
 func families() []family {
 	plain := func(f func(scenario.Scenario, reference) []Plan) func(scenario.Scenario, reference, *rand.Rand) []Plan {
 		return func(sc scenario.Scenario, ref reference, _ *rand.Rand) []Plan { return f(sc, ref) }
@@ -43,10 +43,10 @@ func families() []family {
 	}
 }
 
-// Malformed objects are a goal without plans of one object: package malformed tries hundreds at a time.
+// Malformed objects are a goal without plans of single objects: package malformed tries hundreds at a time.
 const Malformed Goal = "G7"
 
-// AllGoals are those that are tried on a control plane that sandboxes share, in order; Malformed is the last one.
+// AllGoals returns, in order, the goals that are tried on a control plane shared by sandboxes; Malformed is the last one.
 func AllGoals() (goals []Goal) {
 	for _, f := range families() {
 		goals = append(goals, f.Goal)
@@ -54,7 +54,7 @@ func AllGoals() (goals []Goal) {
 	return append(goals, Malformed)
 }
 
-// What a goal tries, for readers.
+// What describes for readers what a goal tries.
 func What(g Goal) string {
 	for _, f := range families() {
 		if f.Goal == g {
@@ -80,8 +80,8 @@ type Selection struct {
 	Everything bool
 }
 
-// Choose makes every plan that the references have a point for, and draws as many of each goal as are tried. The same
-// seed and the same references choose the same plans.
+// Choose makes every plan for which a reference has a point, and draws as many of each goal as are tried. The same seed and the
+// same references choose the same plans.
 func (s *Stage) Choose(scenarios []scenario.Scenario, sel Selection) (chosen []Plan, possible map[Goal]int) {
 	possible = map[Goal]int{}
 	for n, o := range operators(scenarios) {
@@ -107,7 +107,7 @@ func (s *Stage) Choose(scenarios []scenario.Scenario, sel Selection) (chosen []P
 	return chosen, possible
 }
 
-// rank of a plan: basic ones come first.
+// rank returns the sort key of a plan: basic ones come first.
 func rank(p Plan) int {
 	if p.basic {
 		return 0
@@ -115,7 +115,7 @@ func rank(p Plan) int {
 	return 1
 }
 
-// operators of some scenarios, in their order: the plans of one come after those of the other.
+// operators returns the operators of some scenarios, in their order: the plans of one come after those of the other.
 func operators(scenarios []scenario.Scenario) (all []*scenario.Operator) {
 	for _, sc := range scenarios {
 		if !slices.ContainsFunc(all, func(o *scenario.Operator) bool { return o.Name == sc.Operator.Name }) {
@@ -125,7 +125,7 @@ func operators(scenarios []scenario.Scenario) (all []*scenario.Operator) {
 	return all
 }
 
-// number of plans of an operator that are tried.
+// number returns how many plans of an operator are tried.
 func (f family) number(sel Selection, o *scenario.Operator) int {
 	switch {
 	case sel.Everything:

@@ -10,7 +10,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// learned is a stage with references that were never run: plans are made of numbers alone.
+// learned returns a stage with references that were never run: plans are made from numbers alone.
 func learned() *Stage {
 	s := &Stage{references: map[string]reference{}}
 	for _, sc := range scenario.All() {
@@ -20,7 +20,7 @@ func learned() *Stage {
 	return s
 }
 
-// TestChoose: the same seed tries the same plans, another one others; no more of a goal than it may; no name twice.
+// TestChoose: the same seed chooses the same plans, and another seed others; a goal has at most its number of plans; names are unique.
 func TestChoose(t *testing.T) {
 	s := learned()
 	names := func(sel Selection) (all []string) {
@@ -65,7 +65,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("a plan that is chosen is not among all: %s", name)
 		}
 	}
-	// What it may take: a minute or two, with some plans of each operator.
+	// The allowed size: a minute or two, with some plans of each operator.
 	if sample, most := names(Selection{Sample: true}), 25*len(scenario.Operators()); len(sample) > most || len(sample) < 50 {
 		t.Errorf("the sample has %d plans, want at most %d", len(sample), most)
 	}
@@ -93,8 +93,8 @@ func TestEveryPointHasItsPlan(t *testing.T) {
 	}
 }
 
-// TestSettledObjects: from a job that is finished what others take is not made again; from what an operator restores it is, and
-// then the end must be that of the reference. An object that still changes by itself has no such end.
+// TestSettledObjects: what others delete from a finished job is not recreated. What an operator restores is recreated, and then
+// the end must be that of the reference. An object that still changes by itself has no such end.
 func TestSettledObjects(t *testing.T) {
 	sc := scenario.All()[0]
 	for name, c := range map[string]struct {
@@ -118,7 +118,7 @@ func TestSettledObjects(t *testing.T) {
 	}
 }
 
-// TestDeletionsOfScenarios: who is deleted before it is malformed is not rejected, and what was orphaned before stays.
+// TestDeletionsOfScenarios: an object that is deleted before it is malformed is not rejected, and what was orphaned before stays.
 func TestDeletionsOfScenarios(t *testing.T) {
 	for name, want := range map[string]string{
 		"crontab-malformed":      "step 1 -, step 2 spec.cronSpec, step 3 spec.cronSpec, step 4 spec.cronSpec, step 5 spec.cronSpec",
@@ -138,7 +138,7 @@ func TestDeletionsOfScenarios(t *testing.T) {
 	}
 }
 
-// TestBasics: an operator that asks for it meets the basic errors at every request, whatever the seed.
+// TestBasics: an operator with Basics meets the basic errors at every request, whatever the seed.
 func TestBasics(t *testing.T) {
 	s := learned()
 	for _, o := range scenario.Operators() {
@@ -152,7 +152,7 @@ func TestBasics(t *testing.T) {
 	}
 }
 
-// TestClocks: every scenario that is run slowly because of a clock of ours has plans for it, and the names are right.
+// TestClocks: every scenario that is slow because of a time limit has plans for it, and the names are right.
 func TestClocks(t *testing.T) {
 	names := map[string]bool{}
 	for _, sc := range scenario.All() {
@@ -165,7 +165,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// TestGoalsHaveMeanings: the command's help and its table say what each goal is.
+// TestGoalsHaveMeanings: the command's help and its table describe each goal.
 func TestGoalsHaveMeanings(t *testing.T) {
 	for _, g := range append(AllGoals(), "G0") {
 		if What(g) == "" || !strings.HasPrefix(string(g), "G") {

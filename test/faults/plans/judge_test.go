@@ -13,10 +13,10 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// aJob is the subject of these tests.
+// aJob returns the subject of these tests.
 func aJob() history.Subject { return history.Subject{Resource: scenario.TFJobs(), Name: "j"} }
 
-// at is a moment of a made-up run, in seconds.
+// at returns a moment of a made-up run, in seconds.
 func at(seconds float64) time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
 }
@@ -40,8 +40,7 @@ func owned(deleting bool) map[string]any {
 	return map[string]any{"metadata": meta}
 }
 
-// TestInTime: what a clock sets off comes neither before its time nor long after it, or after the start of an operator that
-// was down.
+// TestInTime: what a timer triggers happens neither before its time nor long after it, or after the start of an operator that was down.
 func TestInTime(t *testing.T) {
 	failed := map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": "Failed", "status": "True"}}}}
 	for name, c := range map[string]struct {
@@ -70,7 +69,7 @@ func TestInTime(t *testing.T) {
 	}
 }
 
-// TestClockwork: when things are due and when they came is read from objects.
+// TestClockwork: when things are due and when they happened is read from objects.
 func TestClockwork(t *testing.T) {
 	job := version(0, watch.Added, scenario.TFJobs(), "j", "job", map[string]any{"status": map[string]any{
 		"startTime": "2026-01-01T00:00:10Z", "completionTime": "2026-01-01T00:00:20Z"}})
@@ -92,7 +91,7 @@ func TestClockwork(t *testing.T) {
 	}
 }
 
-// TestGoneAfterDeletion: orphans stay, all else goes.
+// TestGoneAfterDeletion: orphans stay, and everything else is deleted.
 func TestGoneAfterDeletion(t *testing.T) {
 	training := &Attempt{Plan: Plan{Scenario: scenario.All()[0]}}
 	pod := history.Of(aJob(), version(1, watch.Added, core("pods"), "j-worker-0", "a", owned(false))).View()
@@ -104,7 +103,7 @@ func TestGoneAfterDeletion(t *testing.T) {
 	}
 }
 
-// TestStaysDead: a finished job stays, and as it was.
+// TestStaysDead: a finished job stays, unchanged.
 func TestStaysDead(t *testing.T) {
 	ended := func(how string) history.Version {
 		return version(1, watch.Added, scenario.TFJobs(), "j", "job", map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": how, "status": "True"}}}})
@@ -124,7 +123,7 @@ func TestStaysDead(t *testing.T) {
 	}
 }
 
-// TestMadeBefore: a job asks for what is its own already; what was orphaned, or is another's, is no such thing.
+// TestMadeBefore: a creation of what the job already owns is found; an orphan, or an object of another owner, does not count.
 func TestMadeBefore(t *testing.T) {
 	request := proxy.Entry{Request: proxy.Request{Verb: "create", Resource: "pods", Name: "j-0", Body: []byte(`{"metadata":{"ownerReferences":[{"uid":"job"}]}}`)}, Began: at(5)}
 	for name, c := range map[string]struct {
@@ -145,7 +144,7 @@ func TestMadeBefore(t *testing.T) {
 	}
 }
 
-// core is a resource of the core group.
+// core returns a resource of the core group.
 func core(plural string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: plural}
 }

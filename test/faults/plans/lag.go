@@ -16,8 +16,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// lags are G4: after write k the operator's watches tell nothing for a while. It must not do again what it cannot see
-// that it has done.
+// lags are G4: after write k the operator's watches deliver nothing for a while. It must not repeat a write whose effect it cannot see.
 func lags(sc scenario.Scenario, ref reference, random *rand.Rand) (plans []Plan) {
 	resources := watched(sc)
 	for k := 1; k <= ref.writes; k++ {
@@ -27,7 +26,7 @@ func lags(sc scenario.Scenario, ref reference, random *rand.Rand) (plans []Plan)
 		}
 		blind := 3 * time.Second
 		if random.IntN(8) == 0 {
-			blind = 13 * time.Second // longer than the operator's patience with its caches: it reads from the API server
+			blind = 13 * time.Second // longer than the operator waits for its caches: it reads from the API server
 		}
 		plans = append(plans, Plan{Goal: "G4", Scenario: sc, Fault: fmt.Sprintf("after write %d, %v held for %v", k, held, blind), writes: int(blind / time.Second), notice: blind + usualNotice,
 			arrange: func(a *Attempt) error {
@@ -60,8 +59,8 @@ func lags(sc scenario.Scenario, ref reference, random *rand.Rand) (plans []Plan)
 // renewal is how long an operator may take to watch again after a watch has broken off.
 const renewal = 3 * time.Second
 
-// breaks are G4, too: after write k the operator's watches break off, in the middle of an event or with 410 Expired. No bookmark has
-// told it how far it had come: it is told again what it knows, or lists again.
+// breaks are G4, too: after write k the operator's watches break off, in the middle of an event or with 410 Expired. No bookmark
+// has updated its position: it receives again what it knows, or lists again.
 func breaks(sc scenario.Scenario, ref reference) (plans []Plan) {
 	for k := 1; k <= ref.writes; k++ {
 		for how, end := range []func(*proxy.Streams, string){(*proxy.Streams).Cut, (*proxy.Streams).Gone} {
@@ -85,7 +84,7 @@ func breaks(sc scenario.Scenario, ref reference) (plans []Plan) {
 	return plans
 }
 
-// watched are the resources whose watches a fault concerns: those of the dependents, and then the object's.
+// watched returns the resources whose watches a fault affects: those of the dependents, and then the object's.
 func watched(sc scenario.Scenario) (found []string) {
 	for _, r := range sc.Operator.Dependents {
 		found = append(found, r.Resource)
@@ -93,7 +92,7 @@ func watched(sc scenario.Scenario) (found []string) {
 	return append(found, sc.Resource.Resource)
 }
 
-// nothingTwice: while the operator was blind it asked for nothing that was there already, but for what it never sees.
+// nothingTwice: while the operator was blind it created nothing that existed already, except what it never observes.
 func nothingTwice(a *Attempt) (found []oracle.Violation) {
 	unseen := func(e proxy.Entry) bool {
 		return slices.ContainsFunc(a.Scenario.Operator.Unwatched, func(r schema.GroupVersionResource) bool { return r.Resource == e.Resource })
@@ -106,18 +105,18 @@ func nothingTwice(a *Attempt) (found []oracle.Violation) {
 	return found
 }
 
-// madeBefore: the object that the request would create was there, and the same job's.
+// madeBefore reports whether the object that the request would create existed and belonged to the same job.
 func (a *Attempt) madeBefore(e proxy.Entry) bool {
 	made := false
 	for _, v := range a.Run.Versions() {
 		if v.Object.GetName() == e.Name && v.Object.GetNamespace() == e.Namespace && v.Resource.Resource == e.Resource && v.At.Before(e.Began) {
-			made = v.Type != watch.Deleted && contains(e.Request.Body, string(a.Scenario.Operator.Rules.Owner(v.Object))) // an orphan is nobody's
+			made = v.Type != watch.Deleted && contains(e.Request.Body, string(a.Scenario.Operator.Rules.Owner(v.Object))) // an orphan has no owner
 		}
 	}
 	return made
 }
 
-// note remembers when something happened; callbacks run on goroutines of their own.
+// note records when something happened; callbacks run on their own goroutines.
 func (a *Attempt) note(what string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -132,7 +131,7 @@ func (a *Attempt) when(what string) time.Time {
 	return a.notes[what]
 }
 
-// longestGap is how many events in a row are kept from the operator.
+// longestGap is how many events in a row are withheld from the operator at most.
 const longestGap = 8
 
 // gaps are G5: a window of the events about a job's objects never reaches the operator, which must list again.

@@ -14,7 +14,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// TestBreaks: a plan ends the watches of its own scenario after the write that it names, and bookmarks come again when it is over.
+// TestBreaks: a plan ends the watches of its own scenario after the write that it names, and bookmarks resume when it is over.
 func TestBreaks(t *testing.T) {
 	sc := scenario.All()[0]
 	all := breaks(sc, reference{writes: 1})

@@ -21,50 +21,50 @@ type Goal string
 type Plan struct {
 	Goal     Goal
 	Scenario scenario.Scenario
-	// Fault says what strikes and where, and is unique within goal and scenario: "crash before write 7".
+	// Fault says what strikes and where. It is unique within goal and scenario: "crash before write 7".
 	Fault string
 
 	// arrange is called before the job exists, with its operator running.
 	arrange func(*Attempt) error
-	// during runs beside the run, until its context ends with the run.
+	// during runs in parallel with the run, until its context ends with the run.
 	during func(context.Context, *Attempt)
-	// afterwards is called when the scenario has been run.
+	// afterwards is called when the scenario has ended.
 	afterwards func(context.Context, *Attempt) error
-	// came says whether the fault struck; nil asks the proxy's track.
+	// came reports whether the fault struck; nil: the proxy's track decides.
 	came func(*Attempt) bool
-	// more are oracles of this plan alone; they are asked last.
+	// more is an oracle of this plan alone; it judges last.
 	more func(*Attempt) []oracle.Violation
 	// spared are oracles that do not hold for this plan, with the reason.
 	spared map[string]string
-	// patience is how long the operator has after the last fault; 0 is usual.
+	// patience is how long the operator has after the last fault; 0 is the usual time.
 	patience time.Duration
-	// writes is how many more writes than usual may be made.
+	// writes is how many writes beyond the usual number may be made.
 	writes int
-	// pods are how many more may be made: those that others take away.
+	// pods is how many more pods may be created: those that others delete.
 	pods int
 	// notice is how long the operator may not know of a deletion, because the fault hides it.
 	notice time.Duration
-	// edited: others write to the status of the job.
+	// edited: other clients write to the status of the job.
 	edited bool
-	// basic: one of the faults that every API server shows some day.
+	// basic: the fault is one that every API server causes sooner or later.
 	basic bool
-	// hurry: the plan measures times, and is run while little else is.
+	// hurry: the plan measures times, and runs while little else does.
 	hurry bool
-	// canary: another job in the sandbox, which no fault concerns, is timed.
+	// canary: another job in the sandbox, without faults, is timed.
 	canary bool
 }
 
-// Name finds the plan again: "G1/succeed/crash before write 7".
+// Name returns the name by which the plan is found again: "G1/succeed/crash before write 7".
 func (p Plan) Name() string { return fmt.Sprintf("%s/%s/%s", p.Goal, p.Scenario.Name, p.Fault) }
 
-// Hurried: the plan measures times, and should be tried while little else is.
+// Hurried reports whether the plan measures times, and should run while little else does.
 func (p Plan) Hurried() bool { return p.hurry }
 
-// usualPatience bounds the time from the last fault to the end state. It is far above what the operator needs, since
-// dozens of sandboxes share two cores.
+// usualPatience bounds the time from the last fault to the end state. It is far above what the operator needs, since dozens of
+// sandboxes share two cores.
 const usualPatience = 30 * time.Second
 
-// usualNotice allows for watches and the machine.
+// usualNotice allows for delays of watches and of the machine.
 const usualNotice = 2 * time.Second
 
 // Attempt is one plan being tried.
@@ -79,20 +79,20 @@ type Attempt struct {
 	worker *worker
 	began  time.Time
 	lists  int // lists in the proxy's record when the plan began
-	// taken is what others have deleted and the operator makes again, by resource and masked name.
+	// taken counts what others have deleted and the operator recreates, by resource and masked name.
 	taken map[string]map[string]int
-	// recreated is how many objects of a resource may be made again, as somebody has taken some away for a while.
+	// recreated is how many objects of a resource may be recreated, because another client removed some for a while.
 	recreated map[string]int
 	mu        sync.Mutex // guards notes
 	// struck is set by faults that do not go through the track.
 	struck bool
-	// notes is what a fault remembers for its oracles.
+	// notes are the times that a fault records for its oracles.
 	notes map[string]time.Time
-	// failed collects errors of callbacks, which have nobody to return them to.
+	// failed collects errors of callbacks, which have no caller to return them to.
 	failed chan error
 }
 
-// fail notes an error of a callback.
+// fail records an error of a callback.
 func (a *Attempt) fail(err error) {
 	if err == nil {
 		return
@@ -103,7 +103,7 @@ func (a *Attempt) fail(err error) {
 	}
 }
 
-// crash kills the operator and starts it again; of several processes that whose request the fault has happened to.
+// crash kills the operator and starts it again; of several processes the one whose request the fault has struck.
 func (a *Attempt) crash() {
 	if a.Sandbox.IsApart() {
 		a.fail(a.Sandbox.RestartOne(a.Track.Struck(), false))
@@ -112,10 +112,10 @@ func (a *Attempt) crash() {
 	a.fail(a.Sandbox.Restart())
 }
 
-// crashOthers kills the processes whose request it was not, and starts them again.
+// crashOthers kills the processes whose request the fault has not struck, and starts them again.
 func (a *Attempt) crashOthers() { a.fail(a.Sandbox.RestartOne(a.Track.Struck(), true)) }
 
-// Result is what became of a plan.
+// Result is the result of a plan.
 type Result struct {
 	Plan       Plan
 	Missed     bool
@@ -124,9 +124,9 @@ type Result struct {
 	// Settled is the time from the last fault, or the end of the user's part, to the end state.
 	Settled time.Duration
 	Canary  time.Duration
-	// Evidence is the file with journal and history, of a failed plan.
+	// Evidence is the file with journal and history, for a failed plan.
 	Evidence string
 }
 
-// errOver is the end of the whole run, which is nobody's failure.
+// errOver is the end of the whole run, which is not a failure.
 var errOver = errors.New("the run is over")

@@ -11,17 +11,16 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// reference is what a run without faults came to, and the points at which a fault can strike.
+// reference is the result of a run without faults, and the points at which a fault can strike.
 type reference struct {
 	oracle.Reference
-	// writes are numbered requests, events among them; requests are these and reads of single objects.
+	// writes counts the numbered requests, including events; requests counts these and the reads of single objects.
 	writes, requests int
 	// reported counts the events of watches, by resource.
 	reported map[string]int
-	// state is the type of the last condition that is true, or "".
+	// state is the type of the last condition that is True, or "".
 	state string
-	// settled: the object is there, and has come to an end of its own accord; restores: what others take away then is made
-	// again.
+	// settled: the object exists, and has ended of its own accord; restores: dependents that others delete then are recreated.
 	settled, restores bool
 }
 
@@ -39,11 +38,11 @@ func observe(rules oracle.Rules, run *history.Run, journal []proxy.Entry) refere
 	return r
 }
 
-// state of a job, or "" if there is none.
+// state returns the state of a job, or "" if there is none.
 func state(v history.View) string { return history.State(v.Job).Type }
 
-// Learn runs every scenario twice without a fault and keeps what it comes to. Both runs must agree: a scenario that
-// does not come to the same end by itself can judge nothing.
+// Learn runs every scenario twice without a fault and keeps the result. Both runs must agree: a scenario whose own end state
+// varies can judge nothing.
 func (s *Stage) Learn(ctx context.Context, scenarios []scenario.Scenario) []Result {
 	var once, again []Plan
 	for _, sc := range scenarios {
@@ -57,18 +56,18 @@ func (s *Stage) Learn(ctx context.Context, scenarios []scenario.Scenario) []Resu
 	return append(results, s.Try(ctx, again, nil)...)
 }
 
-// Fair is the fault of a run without faults that is run among others.
+// Fair is the Fault of a run without faults that runs among others.
 const Fair = "nothing, among others"
 
-// fair is a run without faults, with a canary beside it that tells how fast a job is on this machine now.
+// fair returns a run without faults. The canary beside it shows how fast a job is on this machine now.
 func fair(sc scenario.Scenario) Plan {
 	return Plan{Goal: "G0", Scenario: sc, Fault: Fair, came: always, canary: sc.Timed()}
 }
 
-// betweenCanaries is how many plans with a canary there are to one without faults.
+// betweenCanaries is the number of plans with a canary for each run without faults.
 const betweenCanaries = 5
 
-// WithFair puts runs without faults among plans that time canaries: the two are compared under the same load.
+// WithFair inserts runs without faults among plans that time canaries: the two are compared under the same load.
 func WithFair(all []Plan, scenarios []scenario.Scenario) []Plan {
 	scenarios = slices.DeleteFunc(slices.Clone(scenarios), func(s scenario.Scenario) bool { return !s.Operator.Canary })
 	var mixed []Plan

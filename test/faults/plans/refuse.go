@@ -11,7 +11,7 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// refusals of G6, by name.
+// acts returns the faults of G6, by name.
 func acts() map[string]proxy.Act {
 	return map[string]proxy.Act{
 		"reset":             proxy.Reset{},
@@ -27,10 +27,10 @@ func acts() map[string]proxy.Act {
 }
 
 const (
-	// troubleEnds is when the API server is well again, if ten requests have not been made by then: an operator that
-	// paces itself well makes fewer.
+	// troubleEnds is when the API server recovers, if fewer than ten requests were made by then: an operator with a good back-off
+	// makes fewer.
 	troubleEnds = 15 * time.Second
-	// afterTrouble is the longest pause between two tries of an operator that has seen trouble for troubleEnds.
+	// afterTrouble is the longest pause between two retries of an operator that has received errors for troubleEnds.
 	afterTrouble = 75 * time.Second
 )
 

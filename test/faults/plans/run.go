@@ -10,8 +10,8 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// Try tries plans on all sandboxes and returns the results in the order in which they ended. Each is told to done, if
-// that is not nil, by one goroutine at a time.
+// Try tries plans on all sandboxes and returns the results in the order in which they ended. It also passes each to done, if that
+// is not nil, from one goroutine at a time.
 func (s *Stage) Try(ctx context.Context, list []Plan, done func(Result)) []Result {
 	queue := make(chan Plan)
 	var (
@@ -48,8 +48,8 @@ func (s *Stage) Try(ctx context.Context, list []Plan, done func(Result)) []Resul
 	return results
 }
 
-// canary runs a small job that no fault concerns beside an attempt, and returns a func that says how long it took from
-// its creation until its pod ran.
+// canary runs a small job without faults beside an attempt. It returns a function that returns how long the job took from its
+// creation until its pod ran.
 func (s *Stage) canary(ctx context.Context, a *Attempt) (took func() time.Duration) {
 	result := make(chan time.Duration, 1)
 	canary := scenario.Scenario{Name: "canary", Operator: a.Scenario.Operator, Resource: scenario.TFJobs(), Manifest: canaryManifest, End: canaryRuns}

@@ -24,23 +24,24 @@ import (
 	"stoic/test/served"
 )
 
-// bystander is the name of an object that has nothing to do with any job.
+// bystander is the name of an object that is unrelated to any job.
 const bystander = "bystander"
 
-// nodes of the control plane: each takes 1,000 pods, and the malformed objects of all kinds together have some thousands.
+// nodes is the number of nodes of the control plane: each takes 1,000 pods, and the malformed objects of all kinds together have
+// some thousands.
 const nodes = 8
 
-// Options say where and with what plans are tried.
+// Options say where plans are tried, and with which operators.
 type Options struct {
 	// Root is the checkout.
 	Root string
 	// Programs are the operators whose scenarios are tried.
 	Programs []Program
-	// Sandboxes are used side by side.
+	// Sandboxes is how many are used in parallel.
 	Sandboxes int
-	// Dir takes logs and the evidence of failures.
+	// Dir is the folder for logs and the evidence of failures.
 	Dir string
-	// Say takes a line of progress.
+	// Say prints a line of progress.
 	Say func(format string, values ...any)
 }
 
@@ -72,12 +73,12 @@ type Stage struct {
 type worker struct {
 	places    scenario.Places
 	sandboxes map[string]*sandbox.Sandbox // by the operator's name
-	logs      map[*sandbox.Sandbox]int64  // how far the operator's log was read
-	// bystander is an object that has nothing to do with any job.
+	logs      map[*sandbox.Sandbox]int64  // the offset up to which the operator's log was read
+	// bystander is an object that is unrelated to any job.
 	bystander *corev1.ConfigMap
 }
 
-// use the sandbox of an operator. What runs in the others is killed: it would only take memory.
+// use returns the sandbox of an operator. Processes in the worker's other sandboxes are killed: they would only use memory.
 func (w *worker) use(o *scenario.Operator) *sandbox.Sandbox {
 	for name, c := range w.sandboxes {
 		if name != o.Name {
@@ -87,14 +88,14 @@ func (w *worker) use(o *scenario.Operator) *sandbox.Sandbox {
 	return w.sandboxes[o.Name]
 }
 
-// forget an object: every operator in the namespace may have to do with what is left of it.
+// forget ends the tracks of an object: every operator in the namespace may still write to what is left of it.
 func (w *worker) forget(job string) {
 	for _, c := range w.sandboxes {
 		c.Proxy.Forget(job)
 	}
 }
 
-// Open starts a control plane with the CRDs and the permissions that are shipped, and the sandboxes on it.
+// Open starts a control plane with the shipped CRDs and permissions, and the sandboxes on it.
 func Open(ctx context.Context, o Options) (s *Stage, err error) {
 	s = &Stage{options: o, references: map[string]reference{}}
 	defer func() {
@@ -151,7 +152,7 @@ func Open(ctx context.Context, o Options) (s *Stage, err error) {
 	return s, nil
 }
 
-// convert starts the webhook of a program and returns a folder of CRDs with a kind that it converts.
+// convert starts the webhook of a program and returns a folder of CRDs that has the kind with this conversion.
 func (s *Stage) convert(ctx context.Context, p Program) (crds string, err error) {
 	dir := filepath.Join(s.options.Dir, "webhook")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -176,7 +177,7 @@ func (s *Stage) convert(ctx context.Context, p Program) (crds string, err error)
 	return crds, served.CRDs(crds, filepath.Join(s.options.Root, p.Converted.Folder), p.Converted.File, p.Converted.Kind, webhook.Client(authority))
 }
 
-// openSandboxes opens one for each operator, in the same namespaces.
+// openSandboxes opens one sandbox for each operator, in the same namespaces.
 func (s *Stage) openSandboxes(ctx context.Context, p scenario.Places) error {
 	w := &worker{places: p, sandboxes: map[string]*sandbox.Sandbox{}, logs: map[*sandbox.Sandbox]int64{}}
 	s.workers = append(s.workers, w)
@@ -245,7 +246,7 @@ func (s *Stage) Close() error {
 	return errors.Join(failed...)
 }
 
-// untouched fails if the object that has nothing to do with any job is not as it was.
+// untouched fails if the object that is unrelated to any job has changed.
 func (s *Stage) untouched(ctx context.Context, w *worker) error {
 	if w.bystander == nil {
 		return nil // it was never made
@@ -262,17 +263,20 @@ func (s *Stage) untouched(ctx context.Context, w *worker) error {
 	return nil
 }
 
-// closeWebhooks ends them. One that was never asked has shown nothing.
+// closeWebhooks ends the webhooks. It fails if one was never called although objects were stored: such a webhook was not tested.
 func (s *Stage) closeWebhooks(ctx context.Context) error {
 	var failed []error
 	for _, process := range s.webhooks {
-		failed = append(failed, served.HasConverted(ctx, process), process.Stop(ctx))
+		if s.jobs.Load() > 0 {
+			failed = append(failed, served.HasConverted(ctx, process))
+		}
+		failed = append(failed, process.Stop(ctx))
 	}
 	return errors.Join(failed...)
 }
 
-// Rest ends the operators of all sandboxes and the record: who asks for it has the control plane alone. No plan can be tried any
-// more.
+// Rest ends the operators of all sandboxes and the record, so that the caller has the control plane alone. No plan can be tried
+// any longer.
 func (s *Stage) Rest() {
 	for _, w := range s.workers {
 		for _, c := range w.sandboxes {
@@ -283,22 +287,23 @@ func (s *Stage) Rest() {
 	s.recorder.Wait()
 }
 
-// Kubeconfig of the administrator, the same where custom resources are defined, and that of the user of an operator.
+// Kubeconfig returns the administrator's kubeconfig, DefinitionsKubeconfig the same where custom resources are defined, and
+// UserKubeconfig that of an operator's user.
 func (s *Stage) Kubeconfig() string                    { return s.cluster.Kubeconfig() }
 func (s *Stage) DefinitionsKubeconfig() string         { return s.cluster.DefinitionsKubeconfig() }
 func (s *Stage) UserKubeconfig(operator string) string { return s.cluster.UserKubeconfig(operator) }
 
-// name of the next job. All have the same length, so that sizes do not differ; none is a prefix of another.
+// name returns the name of the next job. All have the same length, so that sizes do not differ; none is a prefix of another.
 func (s *Stage) name() string { return fmt.Sprintf("j%05d", s.jobs.Add(1)) }
 
-// clear takes away what a plan leaves. It waits only for what the next run in this sandbox could adopt: names are never used again.
+// clear deletes what a plan leaves. It waits only for what the next run in this sandbox could adopt: names are never used again.
 func (s *Stage) clear(a *Attempt) error {
 	a.worker.forget(a.Actor.Job)
 	if !a.Sandbox.Alive() {
 		a.Sandbox.Kill()
 	}
 	background := metav1.DeletePropagationBackground
-	// What has gone already is what is wanted; a job that stays disturbs nobody.
+	// An error is ignored: a job that no longer exists is the goal, and one that stays does no harm.
 	_ = a.Actor.Primary().Delete(context.Background(), a.Actor.Job, metav1.DeleteOptions{PropagationPolicy: &background})
 	ctx, cancel := context.WithTimeout(context.Background(), usualPatience)
 	defer cancel()
@@ -307,7 +312,7 @@ func (s *Stage) clear(a *Attempt) error {
 	return err
 }
 
-// evidence writes what is known of a failed attempt and returns the file.
+// evidence writes what is known of a failed attempt to a file and returns its name.
 func (s *Stage) evidence(a *Attempt, r Result) string {
 	s.mu.Lock()
 	s.files++
@@ -319,7 +324,7 @@ func (s *Stage) evidence(a *Attempt, r Result) string {
 	return file
 }
 
-// reference of a scenario, or false before it was run.
+// reference returns the reference of a scenario, or false before it was run.
 func (s *Stage) reference(name string) (reference, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -327,7 +332,7 @@ func (s *Stage) reference(name string) (reference, bool) {
 	return r, ok
 }
 
-// sayer passes lines of progress on.
+// sayer is a writer that passes lines of progress on.
 type sayer func(format string, values ...any)
 
 func (f sayer) Write(p []byte) (int, error) {

@@ -10,11 +10,11 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// between puts something that happens in front of a step of a scenario (len(Steps): in front of its end), when the
-// step's own condition holds. The step itself is taken afterwards. The second result arranges it for an attempt.
+// between inserts a function before a step of a scenario (len(Steps): before its end). It is called when the step's own condition
+// holds, and the step itself is taken afterwards. The second result is the plan's arrange function.
 func between(sc scenario.Scenario, step int, do func(context.Context, *Attempt) error) (scenario.Scenario, func(*Attempt) error) {
-	// The scenario is made before there is an attempt, and one plan is one attempt: the sandbox between them is filled in
-	// when the attempt begins.
+	// The scenario is made before the attempt exists, and one plan is one attempt: the variable between them is set when the
+	// attempt begins.
 	var attempt *Attempt
 	when := sc.End
 	if step < len(sc.Steps) {
@@ -28,7 +28,7 @@ func between(sc scenario.Scenario, step int, do func(context.Context, *Attempt) 
 	}
 }
 
-// await looks at what no watch tells of.
+// await polls what no watch reports.
 func await(ctx context.Context, what string, holds func() bool) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -42,7 +42,7 @@ func await(ctx context.Context, what string, holds func() bool) error {
 	return nil
 }
 
-// pass lets time pass in which something wrong could happen, which has no condition to wait for.
+// pass lets time pass in which something wrong could happen. There is no condition to wait for.
 func pass(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -52,15 +52,15 @@ func pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ended says whether the run has come to the end state of its reference.
+// ended reports whether the run has reached the end state of its reference.
 func (a *Attempt) ended(v history.View) (bool, string) {
 	digest := v.Digest(a.Scenario.Operator.Rules.Status)
 	return digest == a.Reference.Digest, digest
 }
 
-// changed says whether there is another state than now.
-func changed(a *Attempt) func(history.View) (bool, string) {
-	status := a.Scenario.Operator.Rules.Status
-	now := a.Run.View().Digest(status)
-	return func(v history.View) (bool, string) { return v.Digest(status) != now, "nothing" }
+// left reports whether the state differs from the reference's. It does not compare with the state at the moment of the call, as
+// the end state may have been left just before.
+func (a *Attempt) left(v history.View) (bool, string) {
+	ended, digest := a.ended(v)
+	return !ended, digest
 }

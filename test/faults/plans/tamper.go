@@ -18,26 +18,26 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// change is an edit by somebody with kubectl, of one object of a run.
+// change is an edit of one object of a run by another client, as with kubectl.
 type change struct {
 	name     string
-	resource string // the plural of a dependent's, or "" for the job
-	content  bool   // of what a dependent says beside its metadata
+	resource string // the plural of a dependent's resource, or "" for the job
+	content  bool   // of a dependent beside its metadata
 	status   bool   // of the status subresource
 	ends     bool   // it says that the job has ended
-	hides    bool   // the operator does not see the object any more
+	hides    bool   // the operator no longer sees the object
 	owners   bool   // of the owner references
 	disowns  bool   // of the annotation that names the owner
-	forgets  bool   // it takes away what only the status could tell
+	forgets  bool   // it removes what only the status could tell
 	patch    func(*Attempt) map[string]any
-	// back undoes it, if the operator does not repair it itself.
+	// back returns the patch that undoes it, if the operator does not repair it itself.
 	back func(was *unstructured.Unstructured) map[string]any
 }
 
-// edited is another label of whoever edits one. The API server gives a Job that is left without any label those of its pods.
+// edited is an additional label that each edit of a label sets. The API server gives a Job without any label the labels of its pods.
 const edited = "faults.stoic/edited"
 
-// changes of every label, owner reference and field of the status.
+// changes returns changes of every label, owner reference and field of the status.
 func changes(o *scenario.Operator) []change {
 	all := contents(o)
 	values := map[string]any{"removed": nil, "-1": "-1", "5000": "5000", "2000000000": "2000000000", "a word": "other", "empty": ""}
@@ -74,7 +74,7 @@ func changes(o *scenario.Operator) []change {
 	return all
 }
 
-// disowned gives an object to a ConfigMap that is there: one that is not would have it collected as garbage.
+// disowned returns a patch that makes an existing ConfigMap the owner: with a missing owner the object would be garbage-collected.
 func disowned(a *Attempt) map[string]any {
 	return map[string]any{"metadata": map[string]any{"ownerReferences": []any{map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "name": bystander, "uid": a.worker.bystander.UID, "controller": true}}}}
@@ -86,7 +86,7 @@ func merging(field string, value any) func(*Attempt) map[string]any {
 	}
 }
 
-// restoring puts keys of a map back, or takes away those that were not there.
+// restoring restores keys of a map, or removes those that did not exist.
 func restoring(field string, keys ...string) func(*unstructured.Unstructured) map[string]any {
 	return func(was *unstructured.Unstructured) map[string]any {
 		all := map[string]any{}
@@ -104,7 +104,7 @@ func restoringAll(field string) func(*unstructured.Unstructured) map[string]any 
 	}
 }
 
-// tamperings are G11: every such change, in front of every step of the user's and in front of the end.
+// tamperings are G11: every such change, before every step of the user's but the first, and before the end.
 func tamperings(sc scenario.Scenario, ref reference) (plans []Plan) {
 	for _, c := range changes(sc.Operator) {
 		for step := min(1, len(sc.Steps)); step <= len(sc.Steps); step++ {
@@ -113,9 +113,9 @@ func tamperings(sc scenario.Scenario, ref reference) (plans []Plan) {
 				canary: step == 1 && sc.Timed(), spared: map[string]string{}}
 			switch {
 			case over && c.resource != "":
-				continue // a child that is taken from a finished job is let go
+				continue // a child that loses its owner after the job has finished is released
 			case !over && c.ends:
-				continue // it ends the job, and is believed
+				continue // it ends the job: the operator believes it
 			case over && c.status, c.forgets:
 				p.spared["O1"] = "the time of the start, and counts of a finished job, cannot be known any more when they are wiped"
 				p.more = sameButStatus
@@ -130,7 +130,7 @@ func tamperings(sc scenario.Scenario, ref reference) (plans []Plan) {
 	return plans
 }
 
-// sameButStatus: the end state is the reference's, but for what only the status itself could tell.
+// sameButStatus: the end state is the reference's, except for what only the status itself could tell.
 func sameButStatus(a *Attempt) []oracle.Violation {
 	mask := func(digest string) string {
 		return forgettable().ReplaceAllString(digest, "")
@@ -141,7 +141,7 @@ func sameButStatus(a *Attempt) []oracle.Violation {
 	return nil
 }
 
-// forgettable lines of a digest's status: counts, and the time of the start.
+// forgettable matches the lines of a digest's status with counts and the start time.
 func forgettable() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^  replicaStatuses:.*\n(    .*\n)*|^  startTime: set\n`)
 }
@@ -150,22 +150,26 @@ func forgettable() *regexp.Regexp {
 func (a *Attempt) tamper(ctx context.Context, c change) error {
 	o := a.victim(c.resource)
 	if o == nil || c.owners && o.GetNamespace() != a.Actor.Namespace {
-		return nil // there is nothing to change at this point, or it is where owner references reach nothing
+		return nil // there is nothing to change at this point, or no owner reference can reach it
 	}
-	if done, err := a.patch(ctx, c, o, c.patch(a)); err != nil || !done {
+	now, err := a.patch(ctx, c, o, c.patch(a))
+	if err != nil || now == nil {
 		return err
 	}
 	a.struck = true
 	a.mayRecreate(c, o)
+	if c.content {
+		return a.awaitRepair(ctx, o, now)
+	}
 	if err := pass(ctx, past); err != nil || c.back == nil {
 		return err
 	}
-	_, err := a.patch(ctx, c, o, c.back(o))
+	_, err = a.patch(ctx, c, o, c.back(o))
 	return err
 }
 
-// patch changes an object if it still is the same.
-func (a *Attempt) patch(ctx context.Context, c change, o *unstructured.Unstructured, patch map[string]any) (done bool, err error) {
+// patch changes an object, with its UID as a precondition, and returns the result; nil if nothing was changed.
+func (a *Attempt) patch(ctx context.Context, c change, o *unstructured.Unstructured, patch map[string]any) (now *unstructured.Unstructured, err error) {
 	meta, _ := patch["metadata"].(map[string]any)
 	if meta == nil {
 		meta = map[string]any{}
@@ -174,7 +178,7 @@ func (a *Attempt) patch(ctx context.Context, c change, o *unstructured.Unstructu
 	patch["metadata"] = meta
 	body, err := json.Marshal(patch)
 	if err != nil {
-		return false, fmt.Errorf("write a patch: %w", err)
+		return nil, fmt.Errorf("write a patch: %w", err)
 	}
 	objects := a.Actor.Primary()
 	if c.resource != "" {
@@ -184,14 +188,14 @@ func (a *Attempt) patch(ctx context.Context, c change, o *unstructured.Unstructu
 	if c.status {
 		parts = []string{"status"}
 	}
-	_, err = objects.Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{}, parts...)
+	now, err = objects.Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{}, parts...)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		return false, nil // it has gone, or is another one
+		return nil, nil // it no longer exists, or is another one
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
-		return false, nil // the API server does not let anybody do that
+		return nil, nil // the API server rejects that from any client
 	case err != nil:
-		return false, fmt.Errorf("tamper: %w", err)
+		return nil, fmt.Errorf("tamper: %w", err)
 	}
-	return true, nil
+	return now, nil
 }

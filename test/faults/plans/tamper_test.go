@@ -1,8 +1,11 @@
 package plans
 
 import (
+	"context"
 	"maps"
+	"strconv"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -12,8 +15,8 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// TestContentsAreJSON: what others write into a dependent is a patch whose numbers are those of JSON, whoever wrote it down, and it is
-// each plan's own.
+// TestContentsAreJSON: a patch of a dependent has the number types of decoded JSON, whatever its source has, and each plan has
+// its own copy.
 func TestContentsAreJSON(t *testing.T) {
 	looked := 0
 	for _, o := range scenario.Operators() {
@@ -34,7 +37,8 @@ func TestContentsAreJSON(t *testing.T) {
 	}
 }
 
-// TestMayRecreate: a child that was taken away for a while may be made again, with what others made for it; what was only edited may not.
+// TestMayRecreate: a child that was removed for a while may be recreated, with what others created for it; a child that was only
+// edited may not.
 func TestMayRecreate(t *testing.T) {
 	of := func(owner string) map[string]any {
 		return map[string]any{"metadata": map[string]any{"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "X", "name": "x", "uid": owner, "controller": true}}}}
@@ -64,5 +68,35 @@ func TestMayRecreate(t *testing.T) {
 				t.Fatalf("%s: objects are not counted", p.Name())
 			}
 		}
+	}
+}
+
+// TestAwaitRepair: a plan continues when a dependent, or its successor, has its content again. A state from before the edit is no repair.
+func TestAwaitRepair(t *testing.T) {
+	role := func(at float64, uid, verb string) history.Version {
+		v := version(at, watch.Modified, schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}, "j-launcher", uid,
+			map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": []any{map[string]any{"verbs": []any{verb}}}})
+		v.Object.SetResourceVersion(strconv.Itoa(int(at)))
+		return v
+	}
+	gone := role(6, "first", "all")
+	gone.Type = watch.Deleted
+	was, now := role(4, "first", "get").Object, role(5, "first", "all").Object
+	for name, c := range map[string]struct {
+		versions []history.Version
+		repaired bool
+	}{
+		"repaired":                 {[]history.Version{role(4, "first", "get"), role(5, "first", "all"), role(6, "first", "get")}, true},
+		"made again":               {[]history.Version{role(5, "first", "all"), gone, role(7, "second", "get")}, true},
+		"not repaired":             {[]history.Version{role(4, "first", "get"), role(5, "first", "all")}, false},
+		"deleted":                  {[]history.Version{role(5, "first", "all"), gone}, false},
+		"the edit is not seen yet": {[]history.Version{role(4, "first", "get")}, false},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		a := &Attempt{Plan: Plan{Scenario: scenario.All()[0]}, Run: history.Of(aJob(), c.versions...)}
+		if err := a.awaitRepair(ctx, was, now); (err == nil) != c.repaired {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
 	}
 }

@@ -15,19 +15,19 @@ import (
 	"stoic/test/faults/scenario"
 )
 
-// lateness that is allowed of a timer, or after a start. The machine's own share comes on top: such plans are run
-// while little else is.
+// lateness is how late an event may be after its timer, or after a start. It includes delays of the machine: such plans run while
+// little else does.
 const lateness = 2 * time.Second
 
-// clockwork is what a clock sets off in a scenario.
+// clockwork is what a timer triggers in a scenario.
 type clockwork struct {
-	// due is when, as soon as that can be known.
+	// due returns when, as soon as that can be known.
 	due func(history.View) (time.Time, bool)
-	// came is when it was seen.
+	// came returns when it was observed.
 	came func([]history.Version) (time.Time, bool)
 }
 
-// clocks by scenario. The seconds are those of the manifests.
+// clocks returns the timers by scenario. The seconds are those of the manifests.
 func clocks() map[string]clockwork {
 	return map[string]clockwork{
 		"deadline": {
@@ -53,7 +53,7 @@ func clocks() map[string]clockwork {
 	}
 }
 
-// after a time that an object holds.
+// after returns the time in a field of an object plus a duration.
 func after(o *unstructured.Unstructured, d time.Duration, fields ...string) (time.Time, bool) {
 	if o == nil {
 		return time.Time{}, false
@@ -74,7 +74,7 @@ func firstly(is func(history.Version) bool) func([]history.Version) (time.Time, 
 	}
 }
 
-// secondly is when the second pod of a replica came.
+// secondly returns when the second pod of a replica was created.
 func secondly(replica string) func([]history.Version) (time.Time, bool) {
 	return func(all []history.Version) (time.Time, bool) {
 		var first types.UID
@@ -92,8 +92,8 @@ func secondly(replica string) func([]history.Version) (time.Time, bool) {
 	}
 }
 
-// timers are G13: what a clock alone sets off, with an operator that nobody wakes, that is restarted shortly before,
-// or that is down when it is due. All state is in the API server, so nothing may be lost.
+// timers are G13: events that a timer alone triggers, with an operator that no event wakes, that is restarted shortly before, or
+// that is down when it is due. All state is in the API server, so nothing may be lost.
 func timers(sc scenario.Scenario, _ reference) (plans []Plan) {
 	timer, timed := clocks()[sc.Name]
 	if !timed {
@@ -107,7 +107,7 @@ func timers(sc scenario.Scenario, _ reference) (plans []Plan) {
 	return plans
 }
 
-// aroundDue does to the operator what the plan says, around the time at which something is due.
+// aroundDue restarts or stops the operator as the plan says, around the time at which something is due.
 func (a *Attempt) aroundDue(ctx context.Context, c clockwork, operator string) error {
 	var due time.Time
 	known := func() bool {
@@ -142,7 +142,7 @@ func (a *Attempt) remember(what string, at time.Time) {
 	a.notes[what] = at
 }
 
-// inTime: what was due came not before its time, and at most lateness after it or after the start.
+// inTime: what was due happened not before its time, and at most lateness after it or after the start.
 func (a *Attempt) inTime(c clockwork) []oracle.Violation {
 	due, from := a.when("due"), a.when("due")
 	if due.IsZero() {

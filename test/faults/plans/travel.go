@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// past is how long an operator is left in the past, or blind: time in which it could do something wrong.
+	// past is how long an operator stays in the past, or blind: time in which it could do something wrong.
 	past = 1500 * time.Millisecond
 )
 
-// travels are G3: the operator is restarted and sees the cluster as it was at some version of the run, while what it
-// writes is written now. There is a plan for every version, at the end of the run; and one for every step of the user's at
-// which there is a past to see, with a version drawn from that past.
+// travels are G3: the operator is restarted and sees the cluster as it was at some version of the run, while its writes take
+// effect now. There is a plan for every version, at the end of the run, and three before every step of the user's but the first,
+// each with a version drawn from the past by then.
 func travels(sc scenario.Scenario, ref reference, random *rand.Rand) (plans []Plan) {
 	for i := range ref.Versions {
 		fallback := random.IntN(2) == 0
@@ -46,7 +46,7 @@ func listing(fallback bool) string {
 	return ""
 }
 
-// travel restarts the operator in the past of its own run and lets it come back to the present.
+// travel restarts the operator in the past of its own run and then returns it to the present.
 func (a *Attempt) travel(ctx context.Context, version int, fallback bool) error {
 	versions := a.Run.Versions()
 	if version >= len(versions) {

@@ -17,14 +17,14 @@ func (Before) act() string   { return "before" }
 func (After) act() string    { return "after" }
 func (Along) act() string    { return "along" }
 
-// silenced is the fault of a request that came before the operator was silent and was not forwarded any more.
+// silenced is the fault of a request that arrived before the operator was silenced and was not forwarded any longer.
 const silenced = "silence"
 
-// cut ends the request without an answer: of HTTP/2 its stream, since other subjects' requests share the connection,
-// of HTTP/1.1 the connection. client-go does not send such a write again; the operator sees an error.
+// cut ends the request without an answer. With HTTP/2 it resets the stream, since other subjects' requests share the connection;
+// with HTTP/1.1 it closes the connection. client-go does not retry such a write; the operator sees an error.
 func cut() { panic(http.ErrAbortHandler) }
 
-// happen lets the act happen to the request.
+// happen executes the act on the request.
 func (x *exchange) happen() {
 	switch act := x.act.(type) {
 	case Refuse:
@@ -52,7 +52,7 @@ func (x *exchange) happen() {
 	}
 }
 
-// arrived waits until the writes have ended that came before, so that which of them were done is no matter of luck.
+// arrived waits until the earlier writes have ended, so that it does not depend on chance which of them were done.
 func (x *exchange) arrived() {
 	for _, ended := range x.earlier {
 		select {
@@ -62,8 +62,8 @@ func (x *exchange) arrived() {
 	}
 }
 
-// reason is the one that the API server gives with a code. A 409 says Conflict even of a creation: AlreadyExists would
-// be a lie about the cluster, and no fault.
+// reason returns the reason that the API server gives with a code. A 409 has the reason Conflict even for a creation:
+// AlreadyExists would be a false statement about the cluster, and not a fault.
 func reason(code int) metav1.StatusReason {
 	return map[int]metav1.StatusReason{
 		http.StatusBadRequest:            metav1.StatusReasonBadRequest,
@@ -81,7 +81,7 @@ func reason(code int) metav1.StatusReason {
 	}[code]
 }
 
-// status is what the API server says of a failure.
+// status returns the Status object of the API server for a failure.
 func status(code int, message string) *metav1.Status {
 	return &metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},

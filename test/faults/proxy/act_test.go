@@ -13,7 +13,7 @@ const pods = "/api/v1/namespaces/ns/pods"
 
 func pod(name string) string { return `{"metadata":{"name":"` + name + `"}}` }
 
-// TestActs: what each act does to the write that it happens to, to the operator, and to the next write.
+// TestActs: what each act does to its write, to the operator, and to the next write.
 func TestActs(t *testing.T) {
 	var did int
 	do := func() { did++ }
@@ -74,7 +74,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestDue: to which requests a fault happens.
+// TestDue: which requests a fault strikes.
 func TestDue(t *testing.T) {
 	requests := []string{"GET", "PUT", "GET", "PUT", "PUT", "GET", "PUT"}
 	for name, c := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// connections is a listener that can cut what it has accepted, and accept nothing more for a while.
+// connections is a listener that can cut the connections that it has accepted, and accept no more for a while.
 type connections struct {
 	net.Listener
 	mu     sync.Mutex
@@ -18,10 +18,10 @@ type connections struct {
 type connection struct {
 	net.Conn
 	of      *connections
-	process string // whose requests came on it
+	process string // whose requests it carries
 }
 
-// connectionKey is that of the context of a request.
+// connectionKey is the key in the context of a request.
 type connectionKey struct{}
 
 // withConnection puts the connection into the context of its requests.
@@ -32,7 +32,7 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// belongs notes whose connection a request came on.
+// belongs records which process uses a connection.
 func (c *connections) belongs(ctx context.Context, process string) {
 	if conn, ok := ctx.Value(connectionKey{}).(*connection); ok {
 		c.mu.Lock()
@@ -80,7 +80,7 @@ func (c *connections) admit(raw net.Conn) *connection {
 	return conn
 }
 
-// silence cuts every connection; those that come are cut until it is called with false.
+// silence cuts every connection; new ones are cut until it is called with false.
 func (c *connections) silence(on bool) {
 	c.mu.Lock()
 	c.silent = on

@@ -22,7 +22,7 @@ type exchange struct {
 	body []byte
 }
 
-// answer is what the API server said.
+// answer is the API server's answer.
 type answer struct {
 	code   int
 	header http.Header
@@ -67,7 +67,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readable leaves the JSON forms of what an operator accepts: a stream of another form could not be taken apart.
+// readable keeps the JSON forms of what an operator accepts: the proxy could not parse a stream in another form.
 func readable(accept string) string {
 	var kept []string
 	for form := range strings.SplitSeq(accept, ",") {
@@ -81,7 +81,7 @@ func readable(accept string) string {
 	return strings.Join(kept, ",")
 }
 
-// queue waits while an earlier request of the track has its Do called.
+// queue waits while the Do of an earlier request of the track runs.
 func (x *exchange) queue() {
 	if x.after == nil {
 		return
@@ -94,11 +94,11 @@ func (x *exchange) queue() {
 	}
 }
 
-// forward gives the request to the API server and returns its answer; without one it cuts.
+// forward sends the request to the API server and returns its answer; without one it cuts.
 func (x *exchange) forward() *answer {
 	ctx := x.r.Context()
 	if x.entry.writes() {
-		// A write that is on its way arrives, even if the operator dies: what became of it must be known.
+		// A write in flight arrives, even if the operator dies: its result must be known.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(x.p.closing, settle)
 		defer cancel()
@@ -157,7 +157,7 @@ func (x *exchange) send(ctx context.Context, query url.Values, header http.Heade
 	return x.p.upstream.RoundTrip(r)
 }
 
-// hopByHop says whether a header is the proxy's own affair: it shows credentials of its own and asks for plain bytes.
+// hopByHop reports whether the proxy sets a header itself: it has its own credentials and requests plain bytes.
 func hopByHop(name string) bool {
 	switch name {
 	case "Authorization", "Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Upgrade":
@@ -166,13 +166,13 @@ func hopByHop(name string) bool {
 	return false
 }
 
-// undialled says that there was no connection to the API server.
+// undialled reports whether there was no connection to the API server.
 func undialled(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// answer gives the operator what the API server said.
+// answer sends the API server's answer to the operator.
 func (x *exchange) answer(a *answer) {
 	x.head(a.code, a.header)
 	x.w.Write(a.body)

@@ -17,25 +17,25 @@ type Request struct {
 	Body  []byte
 }
 
-// Entry is a request and what became of it.
+// Entry is a request and its result.
 type Entry struct {
 	Request
 	Began, Ended time.Time
-	// Forwarded: it reached the API server, whose answer Code and Body are, whatever the operator was told.
+	// Forwarded: it reached the API server, which answered Code and Body, whatever the operator received.
 	Forwarded bool
 	Code      int
 	Body      []byte
-	// Fault names the fault that was injected, or is "".
+	// Fault names the injected fault, or is "".
 	Fault string
 }
 
-// Fault is something that happens to the writes of a track.
+// Fault is something that happens to the requests of a track.
 type Fault struct {
-	// At is the number of the first write that it happens to, from 1; 0 is every one.
+	// At is the number of the first write that it strikes, from 1; 0 is every one.
 	At int
-	// Times is how many writes in a row it happens to; 0 is one.
+	// Times is how many writes in a row it strikes; 0 is one. If At is 0, it is how many it strikes at most; 0 is no limit.
 	Times int
-	// Reads: GETs of the subject's objects are counted with the writes for this fault.
+	// Reads: GETs of the subject's objects count with the writes for this fault.
 	Reads bool
 	Act   Act
 }
@@ -44,7 +44,7 @@ type Fault struct {
 type Act interface{ act() string }
 
 type (
-	// Refuse answers in the API server's place, with a Status object whose reason fits the code.
+	// Refuse answers in place of the API server, with a Status object whose reason fits the code.
 	Refuse struct {
 		Code       int
 		RetryAfter time.Duration // sent with 429 and 503 if positive
@@ -53,10 +53,9 @@ type (
 	Reset struct{}
 	// Drop forwards the request and cuts the connection instead of answering: a timeout after the commit.
 	Drop struct{}
-	// Before calls Do instead of forwarding; then the connection is cut. With a Do that kills the operator it is a crash
-	// before the write.
+	// Before calls Do instead of forwarding, then cuts the connection. With a Do that kills the operator it is a crash before the write.
 	Before struct{ Do func() }
-	// After forwards, calls Do when the API server has answered, then the connection is cut: a crash after the write.
+	// After forwards, calls Do when the API server has answered, then cuts the connection: a crash after the write.
 	After struct{ Do func() }
 	// Along forwards, calls Do when the API server has answered, then answers the operator.
 	Along struct{ Do func() }

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 )
 
-// TestLive: informers of client-go live through every verb, on a real control plane.
+// TestLive: informers of client-go survive every fault of the proxy, on a real control plane.
 func TestLive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
@@ -65,7 +65,7 @@ func lastList(p *Proxy) Entry {
 	return all[len(all)-1]
 }
 
-// relisted says whether some list, or watch with initial events, came after the first n.
+// relisted reports whether a list, or a watch with initial events, followed the first n entries.
 func relisted(p *Proxy, n int) bool {
 	return slices.ContainsFunc(p.Lists()[n:], func(e Entry) bool { return e.Verb == "list" || isTrue(e.Query.Get("sendInitialEvents")) })
 }
@@ -177,7 +177,7 @@ func liveProtobuf(t *testing.T, l *live) {
 	}
 }
 
-// liveMetadata: an informer of metadata only is shown the past as well.
+// liveMetadata: an informer of metadata alone sees the past as well.
 func liveMetadata(t *testing.T, l *live) {
 	version := l.store(t, "meta", "1")
 	l.store(t, "meta", "2")
@@ -202,7 +202,7 @@ func liveMetadata(t *testing.T, l *live) {
 	o.awaits(t, "add, update")
 }
 
-// liveAudit: what the journal says of writes is what the API server's audit log says of the same user.
+// liveAudit: the journal has the same writes as the API server's audit log of the same user.
 func liveAudit(t *testing.T, l *live) {
 	p, config := l.proxied(t)
 	track := p.Follow("audited")
@@ -240,7 +240,7 @@ func liveAudit(t *testing.T, l *live) {
 	}
 }
 
-// audited reads the writes of the user about objects called audited.
+// audited returns the user's writes about objects called audited.
 func (l *live) audited(t *testing.T, path string) []string {
 	t.Helper()
 	text, err := os.ReadFile(l.cluster.AuditLog())

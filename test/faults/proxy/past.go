@@ -8,13 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// listForm asks for a list in the form in which a watch asked for its objects.
+// listForm returns the Accept header of a list in the form that a watch requested for its objects.
 func listForm(accept string) string {
 	return strings.ReplaceAll(accept, "as=PartialObjectMetadata;", "as=PartialObjectMetadataList;")
 }
 
-// added turns a list into the events with which a watch begins, and returns the version after them. If ended, a
-// bookmark says that they are all.
+// added converts a list to the events with which a watch begins, and returns the version after them. If ended, a bookmark marks their end.
 func added(list []byte, ended bool) ([]*frame, string, error) {
 	var all struct {
 		metav1.TypeMeta `json:",inline"`
@@ -43,7 +42,7 @@ func added(list []byte, ended bool) ([]*frame, string, error) {
 		return err
 	}
 	for _, item := range all.Items {
-		// The items of a list of a built-in kind do not say what they are.
+		// The items of a list of a built-in kind have no kind and apiVersion.
 		item["kind"], item["apiVersion"] = kind, version
 		if err := tell("ADDED", item); err != nil {
 			return nil, "", err

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Proxy stands between one operator and its API server.
+// Proxy is between one operator and its API server.
 type Proxy struct {
 	base      *url.URL
 	transport *http.Transport
@@ -50,11 +50,11 @@ type Proxy struct {
 type run struct {
 	process string
 	over    chan struct{}
-	// writes are those that are with the API server. They end, whatever becomes of the operator.
+	// writes are those that were sent to the API server. They end, whatever happens to the operator.
 	writes sync.WaitGroup
 }
 
-// settle bounds how long a write may take that was forwarded.
+// settle bounds how long a forwarded write may take.
 const settle = 30 * time.Second
 
 // Start listens on the loopback address and forwards to the API server of the configuration, with its credentials.
@@ -86,14 +86,13 @@ func Start(upstream *rest.Config) (*Proxy, error) {
 	}
 	go func() {
 		defer close(p.served)
-		// It ends by Close, and only so.
+		// Only Close ends it.
 		p.server.ServeTLS(p.listener, "", "")
 	}()
 	return p, nil
 }
 
-// dial prepares the way to the API server. It is HTTP/2 and not compressed, and shared with nobody, so that Close can
-// end it.
+// dial prepares the connection to the API server: HTTP/2, not compressed, and not shared, so that Close can end it.
 func (p *Proxy) dial(config *rest.Config) error {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -111,18 +110,18 @@ func (p *Proxy) dial(config *rest.Config) error {
 	return nil
 }
 
-// address is where the operator finds the proxy.
+// address returns the URL of the proxy.
 func (p *Proxy) address() string { return "https://" + p.listener.Addr().String() }
 
-// Config is what WriteKubeconfigOf writes, for clients in this process.
+// Config returns the content of WriteKubeconfigOf's file, for clients in this process.
 func (p *Proxy) Config() *rest.Config {
 	return &rest.Config{Host: p.address(), BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAData: p.authority}}
 }
 
-// token is what such clients show to the proxy. Each process of an operator shows its name.
+// token is what such clients send to the proxy. Each process of an operator sends its name.
 const token = "none"
 
-// WriteKubeconfigOf writes a file with which a process of an operator talks to the proxy. By its name the proxy knows the process.
+// WriteKubeconfigOf writes a kubeconfig for a process of an operator. The token in it names the process to the proxy.
 func (p *Proxy) WriteKubeconfigOf(path, process string) error {
 	const name = "proxy"
 	c := api.NewConfig()
@@ -136,7 +135,7 @@ func (p *Proxy) WriteKubeconfigOf(path, process string) error {
 	return nil
 }
 
-// Follow begins a track of the subject, or returns the one that there is.
+// Follow begins a track of the subject, or returns the existing one.
 func (p *Proxy) Follow(subject string) *Track {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,7 +147,7 @@ func (p *Proxy) Follow(subject string) *Track {
 	return t
 }
 
-// trackOf finds the track with the longest subject that one of the names concerns.
+// trackOf returns the track with the longest subject that one of the names concerns.
 func (p *Proxy) trackOf(names []string) *Track {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +160,7 @@ func (p *Proxy) trackOf(names []string) *Track {
 	return found
 }
 
-// subjectsOf names are all that they may concern: see concerns.
+// subjectsOf yields all subjects that names may concern: see concerns.
 func subjectsOf(names []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, name := range names {
@@ -177,8 +176,8 @@ func subjectsOf(names []string) iter.Seq[string] {
 	}
 }
 
-// enter finds the track of a request that is for one object. Nobody keeps those that concern a subject of which the track has ended,
-// and reads that concern no subject.
+// enter records a request for one object in its track. Requests about a subject whose track has ended are not kept, and neither
+// are reads that concern no subject.
 func (p *Proxy) enter(q Request, l *run) *visit {
 	names := q.identify()
 	switch t := p.trackOf(names); {
@@ -190,7 +189,7 @@ func (p *Proxy) enter(q Request, l *run) *visit {
 	return &visit{entry: &Entry{Request: q}}
 }
 
-// isOver says whether one of the names concerns a subject whose track has ended.
+// isOver reports whether one of the names concerns a subject whose track has ended.
 func (p *Proxy) isOver(names []string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,18 +201,18 @@ func (p *Proxy) isOver(names []string) bool {
 	return false
 }
 
-// Unclaimed returns, and forgets, the writes that concerned no subject, now or before.
+// Unclaimed returns, and forgets, the writes that concerned no subject when they arrived.
 func (p *Proxy) Unclaimed() []Entry { return p.unclaimed.take() }
 
-// Select shows of a cluster-scoped resource only what the label selector selects: operators that share an API server do not
-// see what belongs to another one. It holds for lists and watches that begin from now on.
+// Select restricts a cluster-scoped resource to a label selector: operators that share an API server do not see each other's
+// objects. It applies to lists and watches that begin later.
 func (p *Proxy) Select(resource, selector string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.only[resource] = selector
 }
 
-// narrow adds to the query of a list or watch what Select says.
+// narrow adds the selector of Select to the query of a list or watch.
 func (p *Proxy) narrow(r *http.Request, q Request) {
 	p.mu.Lock()
 	selector := p.only[q.Resource]
@@ -232,11 +231,11 @@ func (p *Proxy) narrow(r *http.Request, q Request) {
 // Lists returns every LIST and WATCH, with the query that the operator sent. Bodies are not kept.
 func (p *Proxy) Lists() []Entry { return p.lists.Journal() }
 
-// Streams is what can happen to lists and watches.
+// Streams returns the faults of lists and watches.
 func (p *Proxy) Streams() *Streams { return p.streams }
 
-// Silence is the operator's death: every connection is cut, nothing is forwarded that is not yet forwarded, and when
-// it returns the writes that were forwarded have been answered. A Do may call it.
+// Silence is the operator's death: it cuts every connection and forwards nothing more. When it returns, the writes that were
+// already forwarded have been answered. A Do may call it.
 func (p *Proxy) Silence() {
 	p.mu.Lock()
 	p.silent = true
@@ -262,7 +261,7 @@ func (p *Proxy) SilenceOf(process string) {
 	l.writes.Wait()
 }
 
-// Resume lets a new operator process come.
+// Resume admits a new operator process.
 func (p *Proxy) Resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -272,7 +271,7 @@ func (p *Proxy) Resume() {
 	}
 }
 
-// ResumeOf lets a new process of that name come.
+// ResumeOf admits a new process of that name.
 func (p *Proxy) ResumeOf(process string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -281,7 +280,7 @@ func (p *Proxy) ResumeOf(process string) {
 	}
 }
 
-// runOf the process that there is now, or was last. The caller holds the lock.
+// runOf returns the current or last run of a process. The caller holds the lock.
 func (p *Proxy) runOf(process string) *run {
 	l := p.runs[process]
 	if l == nil {
@@ -294,7 +293,7 @@ func (p *Proxy) runOf(process string) *run {
 	return l
 }
 
-// end a run, once. The caller holds the proxy's lock.
+// end ends a run, once. The caller holds the proxy's lock.
 func (l *run) end() {
 	if !l.dead() {
 		close(l.over)
@@ -310,7 +309,7 @@ func (l *run) dead() bool {
 	}
 }
 
-// begin says that a write of this run is forwarded, unless the run is over.
+// begin registers a write of this run as forwarded, and reports false if the run is over.
 func (p *Proxy) begin(l *run) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -335,7 +334,7 @@ func (p *Proxy) Close() error {
 	return nil
 }
 
-// admit lets a handler work, for the run of the process that asks.
+// admit registers a handler for the run of the process that sent the request; it returns nil if the run is over.
 func (p *Proxy) admit(process string) *run {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// parse reads what a request asks for, as the API server reads it; false if it is about no resource (discovery,
-// health, metrics).
+// parse reads a request as the API server does; false if it concerns no resource (discovery, health, metrics).
 func parse(r *http.Request, body []byte) (Request, bool) {
 	q := Request{Query: r.URL.Query()}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
@@ -24,7 +23,7 @@ func parse(r *http.Request, body []byte) (Request, bool) {
 	default:
 		return Request{}, false
 	}
-	watched := parts[0] == "watch" && len(parts) > 1 // an old way to say watch=true
+	watched := parts[0] == "watch" && len(parts) > 1 // an old form of watch=true
 	if watched {
 		parts = parts[1:]
 	}
@@ -67,7 +66,7 @@ func (q *Request) writes() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, q.Verb)
 }
 
-// asJSON turns a protobuf body into JSON, so that journals are of one language. What it cannot read it leaves.
+// asJSON converts a protobuf body to JSON, so that journals have one format. It returns what it cannot read unchanged.
 func asJSON(contentType string, body []byte) []byte {
 	if !strings.Contains(contentType, "protobuf") || len(body) == 0 {
 		return body
@@ -84,7 +83,7 @@ func asJSON(contentType string, body []byte) []byte {
 	return text
 }
 
-// reference is what a body says about names.
+// reference is the part of a body that has names.
 type reference struct {
 	Metadata struct {
 		Name            string            `json:"name"`
@@ -100,7 +99,7 @@ type reference struct {
 	} `json:"regarding"`
 }
 
-// about is the name of the object that an event object is about, or "".
+// about returns the name of the object that an event object is about, or "".
 func (r *reference) about() string {
 	if r.InvolvedObject.Name != "" {
 		return r.InvolvedObject.Name
@@ -108,8 +107,7 @@ func (r *reference) about() string {
 	return r.Regarding.Name
 }
 
-// refer reads a body. The types that a body gives to other fields than these do not matter, and a body of a wrong
-// shape has no names: it is the API server that judges it.
+// refer reads a body. The types of other fields do not matter, and a malformed body has no names: the API server judges it.
 func refer(body []byte) reference {
 	var r reference
 	if err := json.Unmarshal(body, &r); err == nil {
@@ -127,7 +125,7 @@ func refer(body []byte) reference {
 	return r
 }
 
-// identify completes a request with the name in its body and returns the names by which it may concern a subject.
+// identify adds the name in its body to a request and returns the names by which it may concern a subject.
 func (q *Request) identify() []string {
 	var body reference
 	if bytes.HasPrefix(bytes.TrimSpace(q.Body), []byte("{")) && q.Verb != "delete" && q.Verb != "deletecollection" {
@@ -148,7 +146,7 @@ func (q *Request) identify() []string {
 	return []string{q.Name}
 }
 
-// aboutEvent: a patch of an event need not say what the event is about, but its name is that object's, a dot and digits.
+// aboutEvent: a patch of an event may lack the involved object, but the event's name is that object's name, a dot and digits.
 func (q *Request) aboutEvent(body reference) string {
 	if name := body.about(); name != "" {
 		return name
@@ -159,12 +157,12 @@ func (q *Request) aboutEvent(body reference) string {
 	return q.Name
 }
 
-// selected are the words of a selector; keys among them do no harm.
+// selected returns the words of a selector; keys among them do no harm.
 func selected(selector string) []string {
 	return strings.FieldsFunc(selector, func(r rune) bool { return strings.ContainsRune(",=!() ", r) })
 }
 
-// concerns says whether a name is the subject's or one that is derived from it.
+// concerns reports whether a name is the subject's or is derived from it.
 func concerns(subject, name string) bool {
 	return name == subject || strings.HasPrefix(name, subject+"-")
 }

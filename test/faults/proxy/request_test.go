@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// TestParse: what a request asks for, and by which names it concerns a subject.
+// TestParse: how a request is read, and by which names it concerns a subject.
 func TestParse(t *testing.T) {
 	for request, want := range map[string]string{
 		"GET /api/v1/namespaces/ns/pods":                                                                                    "list /v1 pods ns / []",
@@ -97,7 +97,7 @@ func TestProtobufBody(t *testing.T) {
 	}
 }
 
-// TestSubjects: the longest subject has the request.
+// TestSubjects: a request belongs to the longest subject.
 func TestSubjects(t *testing.T) {
 	p := &Proxy{tracks: map[string]*Track{}}
 	p.Follow("job")
@@ -113,7 +113,7 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// TestUnclaimed: writes that concern no subject are kept until somebody asks; those about a subject whose track has ended are not.
+// TestUnclaimed: writes that concern no subject are kept until they are taken; those about a subject whose track has ended are not.
 func TestUnclaimed(t *testing.T) {
 	_, p := newStub(t)
 	p.Follow("job")
@@ -138,7 +138,7 @@ func TestUnclaimed(t *testing.T) {
 	}
 }
 
-// TestReadable: what an operator that prefers protobuf is said to accept.
+// TestReadable: the Accept header that is forwarded for an operator that prefers protobuf.
 func TestReadable(t *testing.T) {
 	for accept, want := range map[string]string{
 		"":                                    "application/json",

@@ -150,7 +150,7 @@ func observe(t *testing.T, p *Proxy, config *rest.Config, name string) *observer
 	return o
 }
 
-// awaitParked waits until so many events wait to be told.
+// awaitParked waits until so many events are parked.
 func awaitParked(t *testing.T, p *Proxy, n int) {
 	t.Helper()
 	await(t, fmt.Sprintf("%d events to be parked", n), func() bool {

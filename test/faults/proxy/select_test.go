@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// TestSelect: of a cluster-scoped resource an operator lists and watches only what is selected, whatever it selects itself; its
-// other requests, and those in a namespace, arrive as they are.
+// TestSelect: an operator lists and watches only the selected objects of a cluster-scoped resource, whatever its own selector;
+// its other requests, and those in a namespace, arrive unchanged.
 func TestSelect(t *testing.T) {
 	s, p := newStub(t)
 	p.Select("clusterfoobars", "sandbox=a")
-	close(s.tell) // watches end at once
+	close(s.tell) // watches end immediately
 	c := operator(t, p)
 	const group = "/apis/test.example.com/v1/"
 	for _, path := range []string{"clusterfoobars", "clusterfoobars?labelSelector=x%3Dy&limit=1", "clusterfoobars?watch=true", "clusterfoobars/one", "namespaces/ns/clusterfoobars", "foobars"} {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// TestSilence: a dead operator's requests are cut and not forwarded, those of the next pass.
+// TestSilence: a dead operator's requests are cut and not forwarded; those of the next operator pass.
 func TestSilence(t *testing.T) {
 	s, p := newStub(t)
 	track, client := p.Follow("job"), operator(t, p)
@@ -50,8 +50,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestCrash: a Do that silences the proxy does not wait for itself, and no later write overtakes the crash, however
-// many come at once.
+// TestCrash: a Do that silences the proxy does not wait for itself, and no later write overtakes the crash, however many arrive
+// concurrently.
 func TestCrash(t *testing.T) {
 	for name, c := range map[string]struct {
 		act  func(func()) Act
@@ -82,7 +82,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestRestartInDo: a Do may bring the next operator up and wait for what it does.
+// TestRestartInDo: a Do may start the next operator and wait for its requests.
 func TestRestartInDo(t *testing.T) {
 	_, p := newStub(t)
 	track := p.Follow("job")
@@ -124,7 +124,7 @@ func TestClose(t *testing.T) {
 	await(t, "the goroutines to end", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// TestKubeconfig: an operator that is given the file comes to the proxy.
+// TestKubeconfig: an operator that uses the file reaches the proxy.
 func TestKubeconfig(t *testing.T) {
 	_, p := newStub(t)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
@@ -140,8 +140,7 @@ func TestKubeconfig(t *testing.T) {
 	}
 }
 
-// TestUpstreamGone: without an API server the operator sees broken connections, and the journal knows that nothing
-// was forwarded.
+// TestUpstreamGone: without an API server the operator sees broken connections, and the journal says that nothing was forwarded.
 func TestUpstreamGone(t *testing.T) {
 	s, p := newStub(t)
 	track, client := p.Follow("job"), operator(t, p)
@@ -154,7 +153,7 @@ func TestUpstreamGone(t *testing.T) {
 	}
 }
 
-// TestBothProtocols: an operator may speak HTTP/1.1; a cut is then one of the connection.
+// TestBothProtocols: an operator may speak HTTP/1.1; a cut then closes the connection.
 func TestBothProtocols(t *testing.T) {
 	_, p := newStub(t)
 	client := operator(t, p)
@@ -168,7 +167,7 @@ func TestBothProtocols(t *testing.T) {
 	}
 }
 
-// process is a client that shows a name.
+// process returns a client that sends a name.
 func process(t *testing.T, p *Proxy, name string) *http.Client {
 	t.Helper()
 	client := operator(t, p)

@@ -2,7 +2,7 @@ package proxy
 
 import "time"
 
-// skip is a window of events that one watch does not tell. It is guarded by Streams.
+// skip is a window of events that one watch does not deliver. It is guarded by Streams.
 type skip struct {
 	resource, subject string
 	from, to          int
@@ -10,24 +10,25 @@ type skip struct {
 	seen     map[*stream]int // events about the subject
 	by       *stream         // the watch in which it happens, or nil
 	last     time.Time       // when an event was swallowed
-	lastOurs time.Time       // when one about the subject was
-	reached  time.Time       // when the to-th was
+	lastOurs time.Time       // when one about the subject was swallowed
+	reached  time.Time       // when the to-th was swallowed
 	over     bool
 }
 
-// The silence that ends a skip, and the longest that it goes on after its last event.
+// quiet is the silence that ends a skip after the to-th event. longest is how long a skip lasts at most after the to-th event,
+// or, before that one, without an event about the subject.
 const (
 	quiet   = 300 * time.Millisecond
 	longest = 2 * time.Second
 )
 
-// swallows says whether the stream does not tell this event.
+// swallows reports whether the stream does not deliver this event.
 func (k *skip) swallows(st *stream, f *frame, now time.Time) bool {
 	if k == nil || k.over || k.resource != st.resource || st.initial || k.by != nil && k.by != st {
 		return false
 	}
 	if f.kind == bookmark {
-		return k.by == st // it would say that all was told
+		return k.by == st // a bookmark would claim that everything was delivered
 	}
 	if f.kind == failure {
 		return false
@@ -52,7 +53,7 @@ func (k *skip) swallows(st *stream, f *frame, now time.Time) bool {
 	return true
 }
 
-// ends says when the skip of this stream is over, if no event comes before; false if there is none.
+// ends returns when the skip of this stream is over, if no event arrives before; false if there is none.
 func (k *skip) ends(st *stream) (time.Time, bool) {
 	switch {
 	case k == nil || k.over || k.by != st:

@@ -22,7 +22,7 @@ type frame struct {
 	reference
 }
 
-// about is the name of the object, or of the one that an event object is about.
+// about returns the name of the object, or of the one that an event object is about.
 func (f *frame) about() string {
 	if name := f.reference.about(); name != "" {
 		return name
@@ -32,7 +32,7 @@ func (f *frame) about() string {
 
 func (f *frame) version() uint64 { return number(f.Metadata.ResourceVersion) }
 
-// endsInitial says whether the initial events are over with it.
+// endsInitial reports whether the frame ends the initial events.
 func (f *frame) endsInitial() bool {
 	return f.kind == bookmark && f.Metadata.Annotations[initialEventsEnd] == "true"
 }
@@ -48,18 +48,18 @@ func newFrame(raw []byte) (*frame, error) {
 	return &frame{raw: append(raw, '\n'), kind: outer.Type, reference: refer(outer.Object)}, nil
 }
 
-// stream is one open watch. What changes of it is guarded by Streams.
+// stream is one open watch. Streams guards its changing fields.
 type stream struct {
 	resource string
 	poked    chan struct{}
 
 	queue   []*frame
-	ended   bool  // the API server tells no more
+	ended   bool  // the API server sends no more
 	broken  error // not as a watch should end
 	cut     bool
 	gone    bool
-	past    uint64 // nothing newer is told; 0: all
-	initial bool   // what is told now is what the WatchList begins with
+	past    uint64 // nothing newer is delivered; 0: all
+	initial bool   // the events now are the initial ones of a WatchList
 }
 
 func (st *stream) wake() {
@@ -69,8 +69,8 @@ func (st *stream) wake() {
 	}
 }
 
-// read queues what the API server tells, however long it takes until it is told to the operator: an API server ends
-// the watches of those who do not read.
+// read queues what the API server sends, however long it takes to deliver it to the operator: an API server ends the watches of
+// clients that do not read.
 func (s *Streams) read(st *stream, body io.Reader) {
 	decoder := json.NewDecoder(body)
 	for {
@@ -100,13 +100,13 @@ func (s *Streams) read(st *stream, body io.Reader) {
 // step is what a stream does next.
 type step struct {
 	tell  *frame
-	gone  bool          // tell 410 and end
+	gone  bool          // send 410 and end
 	end   bool          // end
-	cut   bool          // end as a connection that breaks
-	again time.Duration // if positive: look again after that, even if nothing wakes the stream
+	cut   bool          // end like a broken connection
+	again time.Duration // if positive: look again after this time, even if nothing wakes the stream
 }
 
-// next decides what a stream does next; the zero step is to wait until it is woken.
+// next returns what a stream does next; the zero step means to wait until the stream is woken.
 func (s *Streams) next(st *stream, now time.Time) step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +151,7 @@ func (s *Streams) add(st *stream) {
 	s.open[st] = true
 }
 
-// remove forgets a stream. A skip that it was in the middle of is over: the client goes on from what it was told last.
+// remove removes a stream. A skip that was active in it is over: the client continues from the last event that it received.
 func (s *Streams) remove(st *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Streams is what happens to the lists and watches of a proxy. A resource is its plural name, such as "pods". What is
-// set stays set when the operator dies.
+// Streams holds the faults of a proxy's lists and watches. A resource is its plural name, such as "pods". The settings survive
+// the operator's death.
 type Streams struct {
 	mu          sync.Mutex
 	open        map[*stream]bool
@@ -21,7 +21,7 @@ func newStreams() *Streams {
 	return &Streams{open: map[*stream]bool{}, held: map[string]bool{}}
 }
 
-// change changes what happens and tells every stream to look again.
+// change changes the faults and wakes every stream.
 func (s *Streams) change(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,23 +42,23 @@ func (s *Streams) each(resource string, f func(*stream)) {
 	})
 }
 
-// Hold parks what the watches of a resource tell, of those that are open and those that come, bookmarks too.
+// Hold parks the events of all open and future watches of a resource, including bookmarks.
 func (s *Streams) Hold(resource string) { s.change(func() { s.held[resource] = true }) }
 
 // Release delivers what Hold parked.
 func (s *Streams) Release(resource string) { s.change(func() { delete(s.held, resource) }) }
 
-// Skip swallows the from-th to to-th event about the subject that a watch of the resource tells from now on, and with
-// them all later ones of that watch until it has been quiet for 300 ms after the to-th, or for 2 s if there is no
-// to-th, or until 2 s have passed since the to-th. Then the watch ends with 410 Expired, so that the client lists
-// again: it missed states, and in no other way may it miss one. What a watch tells to begin with does not count.
+// Skip swallows the from-th to to-th event about the subject in a watch of the resource, counted from now on without initial
+// events, and with them all later events of that watch. It ends when the watch has been quiet for 300 ms after the to-th event,
+// at the latest 2 s after it. Without a to-th event it ends 2 s after the last one about the subject. Then the watch ends with
+// 410 Expired, so that the client lists again: it missed states, which can happen in no other way.
 func (s *Streams) Skip(resource, subject string, from, to int) {
 	s.change(func() {
 		s.skip = &skip{resource: resource, subject: subject, from: from, to: to, seen: map[*stream]int{}}
 	})
 }
 
-// Skipped says whether the last Skip was begun and is over.
+// Skipped reports whether the last Skip began and is over.
 func (s *Streams) Skipped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,22 +68,22 @@ func (s *Streams) Skipped() bool {
 // Cut cuts the open watches of a resource, in the middle of an event.
 func (s *Streams) Cut(resource string) { s.each(resource, func(st *stream) { st.cut = true }) }
 
-// Gone ends the open watches of a resource with 410 Expired; what was parked of them is lost.
+// Gone ends the open watches of a resource with 410 Expired; their parked events are lost.
 func (s *Streams) Gone(resource string) { s.each(resource, func(st *stream) { st.gone = true }) }
 
-// DropBookmarks swallows bookmarks, but for the one that ends the initial events of a WatchList: those may never come,
-// this one always does.
+// DropBookmarks swallows bookmarks, except the one that ends the initial events of a WatchList: a server need not send the
+// others, but always sends this one.
 func (s *Streams) DropBookmarks(on bool) { s.change(func() { s.noBookmarks = on }) }
 
-// RefuseWatchList answers 400 to whoever asks for initial events, as an API server without WatchList.
+// RefuseWatchList answers 400 to requests for initial events, like an API server without WatchList.
 func (s *Streams) RefuseWatchList(on bool) { s.change(func() { s.noWatchList = on }) }
 
-// AsOf shows the cluster as of a resourceVersion to every LIST and WATCH that begins from now on; watches tell nothing
-// newer until Present. GETs, writes and watches that are open are not concerned. The API server must not have
-// compacted that version; else it answers 410, and so does the proxy.
+// AsOf shows the cluster as of a resourceVersion to every LIST and WATCH that begins from now on; watches deliver nothing newer
+// until Present. GETs, writes and open watches are not affected. The API server must not have compacted that version; otherwise
+// it answers 410, and so does the proxy.
 func (s *Streams) AsOf(version string) { s.change(func() { s.past = version }) }
 
-// Present ends the past: watches tell what was parked.
+// Present ends the past: watches deliver what was parked.
 func (s *Streams) Present() {
 	s.change(func() {
 		s.past = ""
@@ -106,14 +106,14 @@ func (s *Streams) Open(resource string) int {
 	return n
 }
 
-// terms are what a list or watch that begins now is subject to.
+// terms returns what applies to a list or watch that begins now.
 func (s *Streams) terms() (past string, noWatchList bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.past, s.noWatchList
 }
 
-// number reads a resourceVersion; what is none is 0.
+// number parses a resourceVersion; it returns 0 if that is malformed.
 func number(version string) uint64 {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// watching is a watch that the operator has open.
+// watching is an open watch of the operator.
 type watching struct {
 	lines chan string
-	err   chan error // how it ended; nil: as a watch should end
+	err   chan error // how it ended; nil: normally
 }
 
 // begin opens a watch and waits until the proxy counts it.
@@ -40,12 +40,12 @@ func begin(t *testing.T, c *http.Client, p *Proxy, path string) *watching {
 	return w
 }
 
-// event is a frame about a pod.
+// event returns a frame about a pod.
 func event(kind, name string, version int) string {
 	return fmt.Sprintf(`{"type":%q,"object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":%q,"resourceVersion":"%d"}}}`, kind, name, version)
 }
 
-// brief writes a frame as "ADDED job-0 5".
+// brief formats a frame as "ADDED job-0 5".
 func brief(line string) string {
 	f, err := newFrame([]byte(line))
 	if err != nil {
@@ -74,7 +74,7 @@ func (w *watching) tells(t *testing.T, want ...string) {
 	}
 }
 
-// silent expects that nothing is told while the proxy has read all that it was given.
+// silent expects no event, although the proxy has read all that it was sent.
 func (w *watching) silent(t *testing.T, p *Proxy, parked int) {
 	t.Helper()
 	await(t, fmt.Sprintf("%d events to be parked", parked), func() bool {
@@ -148,7 +148,7 @@ func TestCutAndGone(t *testing.T) {
 	await(t, "no watch", func() bool { return p.Streams().Open("pods") == 0 })
 }
 
-// TestBroken: a watch that breaks at the API server breaks at the operator, when all was told.
+// TestBroken: a watch that breaks at the API server breaks at the operator, after all events were delivered.
 func TestBroken(t *testing.T) {
 	s, p := newStub(t)
 	w := begin(t, operator(t, p), p, pods+"?watch=true")
@@ -236,7 +236,7 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// TestSkipBusy: a watch that is never quiet is skipped for two seconds after the last of the window.
+// TestSkipBusy: in a watch that is never quiet, a skip ends two seconds after the last event of the window.
 func TestSkipBusy(t *testing.T) {
 	now := time.Now()
 	k := &skip{resource: "pods", subject: "job", from: 1, to: 1, seen: map[*stream]int{}}
@@ -293,7 +293,7 @@ func TestAsOf(t *testing.T) {
 	}
 }
 
-// TestAsOfFrom: a watch of the past that says where it starts starts there.
+// TestAsOfFrom: a watch of the past with a resourceVersion starts at it.
 func TestAsOfFrom(t *testing.T) {
 	s, p := newStub(t)
 	p.Streams().AsOf("40")
@@ -309,7 +309,7 @@ func TestAsOfFrom(t *testing.T) {
 	}
 }
 
-// TestRefusedWatch: what an API server says instead of a watch is passed on.
+// TestRefusedWatch: an API server's rejection of a watch is passed on.
 func TestRefusedWatch(t *testing.T) {
 	s, p := newStub(t)
 	s.noWatch = http.StatusForbidden

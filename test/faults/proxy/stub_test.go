@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// stub is an API server that answers as it is told and notes what reached it.
+// stub is an API server with given answers that records the requests that reach it.
 type stub struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -26,7 +26,7 @@ type stub struct {
 	noWatch int // answered to watches if positive
 }
 
-// newStub starts an API server over HTTP/2 and a proxy before it.
+// newStub starts an API server over HTTP/2 and a proxy for it.
 func newStub(t *testing.T) (*stub, *Proxy) {
 	t.Helper()
 	s := &stub{tell: make(chan string, 100)}
@@ -88,14 +88,14 @@ func (s *stub) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// requests that reached the stub.
+// requests returns those that reached the stub.
 func (s *stub) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.reached...)
 }
 
-// operator is a client of the proxy as the operator would be.
+// operator returns a client of the proxy, as the operator would be.
 func operator(t *testing.T, p *Proxy) *http.Client {
 	t.Helper()
 	settings, err := rest.TLSConfigFor(p.Config())
@@ -107,7 +107,7 @@ func operator(t *testing.T, p *Proxy) *http.Client {
 	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
 }
 
-// reported is what the operator learnt of a request.
+// reported is what the operator received for a request.
 type reported struct {
 	Code   int
 	Body   string

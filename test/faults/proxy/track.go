@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Track numbers the requests that concern one subject, keeps them, and injects faults among them.
+// Track numbers the requests that concern one subject, keeps them, and injects faults into them.
 type Track struct {
 	subject string
 
@@ -16,13 +16,13 @@ type Track struct {
 	writes  int
 	fired   int
 	last    time.Time
-	// dying is closed when the Do of the last Before or After is over; until then later requests wait, so that a
-	// crash at write k finds no write behind it. Those of the next run do not wait: the Do may await them.
+	// dying is closed when the Do of the last Before or After is over. Until then later requests wait, so that a crash at write k
+	// is followed by no write. Those of the next run do not wait: the Do may wait for them.
 	dying    chan struct{}
 	stopping *run
-	// struck is the process whose request a fault has happened to last.
+	// struck is the process whose request a fault has last struck.
 	struck string
-	// plain are the writes under way to which nothing happens.
+	// plain are the writes in flight without a fault.
 	plain map[*visit]bool
 }
 
@@ -30,13 +30,13 @@ func newTrack(subject string) *Track {
 	return &Track{subject: subject, plain: map[*visit]bool{}}
 }
 
-// armed is a fault that was injected, and to how many requests it has happened.
+// armed is an injected fault, and how many requests it has struck.
 type armed struct {
 	Fault
 	used int
 }
 
-// due says whether the fault happens to this request, which is the number-th write (0: none) and the place-th request.
+// due reports whether the fault strikes this request, which is the number-th write (0: none) and the place-th request.
 func (a *armed) due(number, place int) bool {
 	k := number
 	if a.Reads {
@@ -51,8 +51,8 @@ func (a *armed) due(number, place int) bool {
 	return k >= a.At && k < a.At+max(a.Times, 1)
 }
 
-// Inject makes these the faults of the track, and the only ones. The first that is due happens. At counts from the
-// first request that the track saw; with At 0 a fault happens to every one, but to Times at most if Times is given.
+// Inject replaces the faults of the track. The first that is due strikes. At counts from the first request that the track saw. A
+// fault with At 0 strikes every request, but at most Times if that is set.
 func (t *Track) Inject(faults ...Fault) {
 	all := make([]*armed, 0, len(faults))
 	for _, f := range faults {
@@ -63,31 +63,31 @@ func (t *Track) Inject(faults ...Fault) {
 	t.faults = all
 }
 
-// Lift ends all faults; numbering goes on.
+// Lift ends all faults; numbering continues.
 func (t *Track) Lift() { t.Inject() }
 
-// Journal returns the requests in the order in which they came. Those that are under way have not Ended.
+// Journal returns the requests in the order in which they arrived. Those in flight have no Ended.
 func (t *Track) Journal() []Entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return copies(t.journal)
 }
 
-// Writes is how many requests were numbered.
+// Writes returns how many requests were numbered.
 func (t *Track) Writes() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.writes
 }
 
-// Fired says how often a fault happened, and when the last was over. A Do has returned when it is counted.
+// Fired returns how often a fault struck, and when the last one was over. It counts a fault after its Do has returned.
 func (t *Track) Fired() (times int, last time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.fired, t.last
 }
 
-// Struck is the name of the process whose request a fault has happened to last, "" before there was one. A Do may ask.
+// Struck returns the process whose request a fault has last struck; "" before the first. A Do may call it.
 func (t *Track) Struck() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,14 +107,14 @@ type visit struct {
 	track *Track // nil if the request concerns no subject
 	entry *Entry
 	act   Act             // nil: none
-	after <-chan struct{} // what it waits for before anything else; nil: nothing
-	dying chan struct{}   // what it closes when its Do is over, or nil
-	// earlier are writes that came before it; a crash at write k happens when all before it have arrived.
+	after <-chan struct{} // it waits for this before anything else; nil: nothing
+	dying chan struct{}   // it closes this when its Do is over, or nil
+	// earlier are the writes before it; a crash at write k happens when all of them have arrived.
 	earlier []<-chan struct{}
 	ended   chan struct{}
 }
 
-// enter numbers a request, notes it, and says what happens to it.
+// enter numbers and records a request, and decides which fault strikes it.
 func (t *Track) enter(q Request, l *run) *visit {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -184,7 +184,7 @@ func (v *visit) leave() {
 	}
 }
 
-// take empties the journal and returns what it was.
+// take returns the journal and empties it.
 func (t *Track) take() []Entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -27,7 +27,7 @@ func (x *exchange) list() {
 	x.answer(&answer{code: response.StatusCode, header: response.Header, body: body})
 }
 
-// asOf makes of the query of a LIST one of the past. The later chunks of a list are of the version of the first.
+// asOf changes the query of a LIST to one of the past. The later chunks of a list have the version of the first.
 func asOf(query url.Values, past string) {
 	if query.Get("continue") != "" {
 		return
@@ -37,7 +37,7 @@ func asOf(query url.Values, past string) {
 	query.Set("resourceVersionMatch", "Exact")
 }
 
-// reach sends a list or watch and notes the code of the answer; without one it cuts.
+// reach sends a list or watch and records the code of the answer; without one it cuts.
 func (x *exchange) reach(ctx context.Context, query url.Values, header http.Header) *http.Response {
 	if x.run.dead() {
 		x.note(func(e *Entry) { e.Fault = silenced })
@@ -90,7 +90,7 @@ func (x *exchange) watch() {
 	x.follow(ctx, cancel, st, response.Body)
 }
 
-// follow tells the operator what the API server tells.
+// follow delivers to the operator what the API server sends.
 func (x *exchange) follow(ctx context.Context, cancel func(), st *stream, body io.Reader) {
 	s := x.p.streams
 	var reading sync.WaitGroup
@@ -127,7 +127,7 @@ func (x *exchange) follow(ctx context.Context, cancel func(), st *stream, body i
 	}
 }
 
-// write gives the operator a part of a watch, and cuts if it is gone.
+// write sends the operator a part of a watch, and cuts if the operator is gone.
 func (x *exchange) write(data []byte) {
 	if _, err := x.w.Write(data); err != nil {
 		cut()
@@ -141,9 +141,8 @@ func (x *exchange) flush() {
 	}
 }
 
-// sever ends a watch as a connection that breaks: in the middle of an event. Over HTTP/2 the reset of one stream would
-// do that too, but client-go takes it for a failure of the API server and lists again; after a connection that breaks
-// it goes on watching from where it was, and so it does here.
+// sever ends a watch like a broken connection: in the middle of an event. Over HTTP/2 the reset of one stream would do that too, but
+// client-go treats it as a failure of the API server and lists again. After a broken connection it resumes the watch, and so it does here.
 func (x *exchange) sever() {
 	if x.r.ProtoMajor < 2 {
 		cut()
@@ -151,7 +150,7 @@ func (x *exchange) sever() {
 	x.w.Write([]byte(`{"type":`))
 }
 
-// expired is the event with which an API server ends a watch whose place in history it has forgotten.
+// expired returns the event with which an API server ends a watch whose resourceVersion is too old.
 func expired() []byte {
 	text, err := json.Marshal(map[string]any{
 		"type": failure, "object": status(http.StatusGone, "injected: too old resource version"),
@@ -162,8 +161,8 @@ func expired() []byte {
 	return append(text, '\n')
 }
 
-// beginning makes the initial events of a watch of the past, from a list, and turns the query into one for what comes
-// after them. If there is no list it passes on what the API server said of it and returns nil.
+// beginning makes the initial events of a watch of the past from a list, and changes the query to one for the events after them.
+// If the list fails, it passes on the API server's answer and returns nil.
 func (x *exchange) beginning(ctx context.Context, query url.Values, past string, ended bool) []*frame {
 	listing := x.r.URL.Query()
 	for _, name := range []string{"watch", "sendInitialEvents", "allowWatchBookmarks", "timeoutSeconds"} {

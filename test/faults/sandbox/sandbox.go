@@ -15,22 +15,22 @@ import (
 	"stoic/test/operator"
 )
 
-// Options say what a sandbox is made of.
+// Options say what a sandbox consists of.
 type Options struct {
-	// Operator is its command line, with the placeholders of operator.Options. {kubeconfig} leads to the proxy, {namespace} is
+	// Operator is its command line, with the placeholders of operator.Options. {kubeconfig} points to the proxy, {namespace} is
 	// the sandbox's, and {flags} are those that a scenario needs of Stoic; most need none.
 	Operator []string
-	// Processes are the further flags of each process of an operator that runs as several; nil: it is one, without any. Each may
-	// be killed alone.
+	// Processes are the additional flags of each process of an operator that runs as several; nil: it is one, without any. Each
+	// may be killed alone.
 	Processes [][]string
 	// Upstream is how the operator's user reaches the API server.
 	Upstream  *rest.Config
 	Namespace string
-	// Dir takes the kubeconfig and the operator's log.
+	// Dir is for the kubeconfig and the operator's log.
 	Dir string
 }
 
-// Sandbox is one operator and its proxy. Its methods may be called by one goroutine, except for Kill.
+// Sandbox is one operator and its proxy. Only one goroutine may call its methods, except Kill.
 type Sandbox struct {
 	options Options
 	Proxy   *proxy.Proxy
@@ -38,7 +38,7 @@ type Sandbox struct {
 	mu        sync.Mutex
 	processes []*operator.Process // nil: it does not run
 	flags     []string
-	// unexpected are the ends that nobody asked for.
+	// unexpected are the ends of processes that the sandbox did not cause.
 	unexpected []string
 }
 
@@ -66,20 +66,20 @@ func Open(o Options) (*Sandbox, error) {
 	return c, nil
 }
 
-// nameOf a process, by which the proxy knows it.
+// nameOf returns the name by which the proxy knows a process.
 func nameOf(i int) string { return fmt.Sprint("process-", i) }
 
 func (c *Sandbox) kubeconfig(i int) string {
 	return filepath.Join(c.options.Dir, fmt.Sprint("kubeconfig-", i))
 }
 
-// IsApart says whether the operator runs as several processes.
+// IsApart reports whether the operator runs as several processes.
 func (c *Sandbox) IsApart() bool { return len(c.processes) > 1 }
 
-// Log is the file of what the operator has written, all its processes one after another.
+// Log returns the operator's log file: the output of all its processes, one after another.
 func (c *Sandbox) Log() string { return filepath.Join(c.options.Dir, "operator.log") }
 
-// Namespace that the sandbox's operator serves.
+// Namespace returns the namespace that the sandbox's operator serves.
 func (c *Sandbox) Namespace() string { return c.options.Namespace }
 
 // Serve makes sure that an operator runs with these flags. One that runs with others is killed.
@@ -108,7 +108,7 @@ func (c *Sandbox) Start(flags []string) error {
 	return nil
 }
 
-// start one process. The caller holds the lock.
+// start starts one process. The caller holds the lock.
 func (c *Sandbox) start(i int) (err error) {
 	c.Proxy.ResumeOf(nameOf(i))
 	c.processes[i], err = operator.Start(operator.Options{Command: c.options.Operator, Kubeconfig: c.kubeconfig(i), Namespace: c.options.Namespace,
@@ -116,8 +116,8 @@ func (c *Sandbox) start(i int) (err error) {
 	return err
 }
 
-// Kill ends the operator as a power cut would: nothing that it sends from now on reaches the API server. It may be
-// called from a fault's callback, and when nothing runs.
+// Kill ends the operator as a power failure would: nothing that it sends from now on reaches the API server. A fault's callback
+// may call it, and it may be called when nothing runs.
 func (c *Sandbox) Kill() {
 	c.Proxy.Silence()
 	c.mu.Lock()
@@ -127,7 +127,7 @@ func (c *Sandbox) Kill() {
 	}
 }
 
-// kill one process, if it runs. The caller holds the lock.
+// kill kills one process, if it runs. The caller holds the lock.
 func (c *Sandbox) kill(i int) {
 	if c.processes[i] == nil {
 		return
@@ -138,7 +138,7 @@ func (c *Sandbox) kill(i int) {
 	c.processes[i] = nil
 }
 
-// Restart is a crash and a new operator with the same flags.
+// Restart kills the operator and starts it again with the same flags.
 func (c *Sandbox) Restart() error {
 	c.mu.Lock()
 	flags := c.flags
@@ -147,8 +147,8 @@ func (c *Sandbox) Restart() error {
 	return c.Start(flags)
 }
 
-// RestartOne is a crash of one process of several, by the name that the proxy knows it by; the others go on. With others it is
-// the crash of these, and that one goes on.
+// RestartOne kills and starts the process with that name in the proxy; the others keep running. If others is true, it restarts
+// the others, and that process keeps running.
 func (c *Sandbox) RestartOne(name string, others bool) error {
 	for i := range c.options.Processes {
 		if (nameOf(i) == name) == others {
@@ -166,14 +166,14 @@ func (c *Sandbox) RestartOne(name string, others bool) error {
 	return nil
 }
 
-// Alive says whether an operator runs, all of it, without being asked to die.
+// Alive reports whether all processes of the operator run and none was killed.
 func (c *Sandbox) Alive() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !slices.ContainsFunc(c.processes, func(p *operator.Process) bool { return p == nil || !p.Alive() })
 }
 
-// Unexpected returns, and forgets, the ends of processes that nobody asked for.
+// Unexpected returns, and forgets, the ends of processes that the sandbox did not cause.
 func (c *Sandbox) Unexpected() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,7 +187,8 @@ func (c *Sandbox) Unexpected() []string {
 	return found
 }
 
-// Memory of the running processes in bytes, and their open files; zeros if they cannot be read (not Linux, not running).
+// Memory returns the memory of the running processes in bytes, and their open files; zeros if they cannot be read (not Linux, not
+// running).
 func (c *Sandbox) Memory() (resident int64, files int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,8 +216,7 @@ func (c *Sandbox) Close(ctx context.Context) error {
 	return errors.Join(append(failed, c.Proxy.Close())...)
 }
 
-// Trouble returns the lines of the operator's log, from an offset, that tell of a panic or a data race, and the new
-// offset.
+// Trouble returns the lines of the operator's log, from an offset, that report a panic or a data race, and the new offset.
 func (c *Sandbox) Trouble(from int64) (lines []string, to int64) {
 	text, err := os.ReadFile(c.Log())
 	if err != nil || int64(len(text)) < from {

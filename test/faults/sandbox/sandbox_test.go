@@ -8,7 +8,7 @@ import (
 	"stoic/test/operator"
 )
 
-// TestRestartOne: one process of two is killed and started again, and the other one goes on; or the other way round.
+// TestRestartOne: one process of two is killed and started again, and the other keeps running; or the other way round.
 func TestRestartOne(t *testing.T) {
 	c, err := Open(Options{Operator: []string{"sleep", "{flags}"}, Processes: [][]string{{"61"}, {"62"}}, Upstream: &rest.Config{Host: "http://127.0.0.1:1"}, Namespace: "ns", Dir: t.TempDir()})
 	if err != nil {

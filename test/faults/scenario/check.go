@@ -12,7 +12,7 @@ import (
 
 func always(history.View) (bool, string) { return true, "" }
 
-// all of the checks; the first that does not hold speaks.
+// all returns the result of the first check that does not hold.
 func all(checks ...Check) Check {
 	return func(v history.View) (bool, string) {
 		for _, check := range checks {
@@ -24,7 +24,7 @@ func all(checks ...Check) Check {
 	}
 }
 
-// either of two checks; the second speaks.
+// either holds if one of two checks does; otherwise it reports what the second saw.
 func either(a, b Check) Check {
 	return func(v history.View) (bool, string) {
 		if ok, _ := a(v); ok {
@@ -34,8 +34,8 @@ func either(a, b Check) Check {
 	}
 }
 
-// run: these pods run and have their services, whatever else there is. A job that ends while an operator is down, before it
-// has made a service, never gets one, and rightly so: that would be another run than the reference's.
+// run: these pods run and have their services, whatever else exists. A job that ends while an operator is down, before the
+// operator has created a service, rightly never gets one: that would differ from the reference.
 func run(names ...string) Check {
 	return func(v history.View) (bool, string) {
 		for _, name := range names {
@@ -57,7 +57,7 @@ func ended(pod *unstructured.Unstructured) bool {
 	return phase == "Succeeded" || phase == "Failed"
 }
 
-// children: there are these pods, by name and phase ("worker-0 Running"), each with its service, and no others.
+// children: these pods exist, by name and phase ("worker-0 Running"), each with its service, and no others.
 func children(wanted ...string) Check {
 	return func(v history.View) (bool, string) {
 		var pods, services, wantedServices []string
@@ -82,7 +82,7 @@ func children(wanted ...string) Check {
 	}
 }
 
-// dependents: there is an object beside pods and services of each of these kinds, and of no others.
+// dependents: an object of each of these kinds exists beside pods and services, and of no other kind.
 func dependents(kinds ...string) Check {
 	return func(v history.View) (bool, string) {
 		var found []string
@@ -94,31 +94,33 @@ func dependents(kinds ...string) Check {
 	}
 }
 
-// state: the status speaks of the spec as it is, and its last condition that is True is of that type.
+// state: the status is of the current spec, and its last condition that is True has that type.
 func state(condition string) Check {
 	return func(v history.View) (bool, string) {
 		return history.State(v.Job).Type == condition && observed(v.Job), fmt.Sprintf("want the state %s; %s", condition, describe(v))
 	}
 }
 
-// was: the status says so, of the spec as it is, whatever else it says.
+// was: the status is of the current spec, and has that condition, whatever else it has.
 func was(condition string) Check {
 	return func(v history.View) (bool, string) {
 		return history.Is(v.Job, condition) && observed(v.Job), fmt.Sprintf("want the condition %s; %s", condition, describe(v))
 	}
 }
 
-// reported: there is a warning about the field.
+// reported: a warning event about the field exists.
 func reported(path string) Check {
+	return warning("about "+path, func(_ history.View, event *unstructured.Unstructured) bool {
+		about, _, _ := unstructured.NestedString(event.Object, "involvedObject", "fieldPath")
+		return about == path
+	})
+}
+
+// warning checks for an event of type Warning that is the one looked for; what describes it.
+func warning(what string, is func(v history.View, event *unstructured.Unstructured) bool) Check {
 	return func(v history.View) (bool, string) {
-		for _, u := range v.Events {
-			kind, _, _ := unstructured.NestedString(u.Object, "type")
-			about, _, _ := unstructured.NestedString(u.Object, "involvedObject", "fieldPath")
-			if kind == "Warning" && about == path {
-				return true, ""
-			}
-		}
-		return false, fmt.Sprintf("%d events, none about %s; %s", len(v.Events), path, describe(v))
+		return slices.ContainsFunc(v.Events, func(u *unstructured.Unstructured) bool { return u.Object["type"] == "Warning" && is(v, u) }),
+			fmt.Sprintf("%d events, none is a warning %s; %s", len(v.Events), what, describe(v))
 	}
 }
 
@@ -130,7 +132,7 @@ func observed(job *unstructured.Unstructured) bool {
 	return generation == job.GetGeneration()
 }
 
-// active: the status counts so many replicas of a replica type.
+// active: the status counts so many active replicas of a replica type.
 func active(rtype string, want int64) Check {
 	return func(v history.View) (bool, string) {
 		var count int64
@@ -141,13 +143,13 @@ func active(rtype string, want int64) Check {
 	}
 }
 
-// gone: there is no job.
+// gone: the job does not exist.
 func gone(v history.View) (bool, string) { return v.Job == nil, describe(v) }
 
-// nothing is there, events left out.
+// nothing: no object exists, except events.
 func nothing(v history.View) (bool, string) { return all(gone, children(), dependents())(v) }
 
-// describe what exists, in a line.
+// describe describes what exists, in a line.
 func describe(v history.View) string {
 	var parts []string
 	switch {
@@ -169,7 +171,7 @@ func describe(v history.View) string {
 	return strings.Join(parts, ", ")
 }
 
-// served: the job that is there has its own service for a replica.
+// served: the existing job has its own service for a replica.
 func served(name string) Check {
 	return func(v history.View) (bool, string) {
 		ok := v.Job != nil && slices.ContainsFunc(v.Services, func(s *unstructured.Unstructured) bool {

@@ -19,8 +19,8 @@ import (
 	"stoic/test/faults/oracle"
 )
 
-// cronTabs is the operator of examples/operators/crontab. Nothing depends on the time of the day: schedules are yearly, and a run is
-// due when it is on record that the last one was years ago.
+// cronTabs returns the operator of examples/operators/crontab. Nothing depends on the time of day: schedules are yearly, and a
+// run is due if the status says that the last one was years ago.
 func cronTabs() *Operator {
 	const deploy = "examples/operators/crontab/deploy/"
 	return &Operator{Name: "crontab", Package: "./examples/operators/crontab/cmd",
@@ -28,7 +28,7 @@ func cronTabs() *Operator {
 		User: "system:serviceaccount:crontab-operators:crontab-operator", Permissions: []string{deploy + "namespace.yaml", deploy + "rbac.yaml"},
 		CRDs:     []string{"test/fixtures/crontabs-open.yaml"},
 		Resource: schema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"}, Dependents: []schema.GroupVersionResource{batchJobs()},
-		// A run that was started is never made again, whoever deletes its Job.
+		// A run that was started is never recreated, whoever deletes its Job.
 		Rules: oracle.Rules{Settled: fooBarSettled, Restores: func(*unstructured.Unstructured) bool { return false },
 			Status: cronTabStatus, Owner: history.Owner, Writes: func(reference int) int { return 2*reference + 15 },
 			Always: []func(*oracle.Case) []string{startedOnce, recordedFirst}},
@@ -41,22 +41,22 @@ func cronTabs() *Operator {
 			"a number as time":       map[string]any{"nextScheduleTime": 7},
 			"conditions of a string": map[string]any{"conditions": "none"},
 		},
-		// A run that was started is never made again, so its Job does not get a label back that it has lost.
+		// A run that was started is never recreated, so a label that its Job has lost is not restored.
 		Labels: []string{"stable.example.com/crontab"}, Selected: "stable.example.com/crontab",
 		Goals: []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"}, Share: 4, Basics: true, Scenarios: cronTabScenarios(), Watches: crontab.Watches,
 	}
 }
 
-// dayOf the month before this one, at midnight: it is in the past, and the same for as long as a test runs.
+// dayOf returns a day of the previous month, at midnight: it is in the past, and stays the same while a test runs.
 func dayOf(day int) time.Time {
 	now := time.Now().UTC()
 	return time.Date(now.Year(), now.Month()-1, day, 0, 0, 0, 0, time.UTC)
 }
 
-// yearly is due at the beginning of one day of the year.
+// yearly returns a schedule that is due at the beginning of one day of the year.
 func yearly(day int) string { return fmt.Sprintf("0 0 %d %d *", day, dayOf(day).Month()) }
 
-// jobOf is the Job of a run on that day.
+// jobOf returns the name of the Job of the run on that day.
 func jobOf(day int) string { return "{name}-" + strconv.FormatInt(dayOf(day).Unix()/60, 10) }
 
 func cronTabScenarios() []Scenario {
@@ -74,7 +74,7 @@ func cronTabScenarios() []Scenario {
 		{Name: "crontab-forbid", Writes: 15, Manifest: cronTab("concurrencyPolicy: Forbid"),
 			Steps: []Step{dueSince(was("Ready")), edit("another time", runsAre(first+" of 1"), another(2)), endRun(first, 0), endRun(second, 0)},
 			End:   all(ended, runsAre(first+" Complete", second+" Complete"))},
-		// The Job that is replaced has its pod: else it is chance whether the Job controller makes one.
+		// The Job that is replaced has its pod: otherwise chance decides whether the Job controller creates one.
 		{Name: "crontab-replace", Writes: 15, Manifest: cronTab("concurrencyPolicy: Replace"),
 			Steps: []Step{dueSince(was("Ready")), edit("another time", all(runsAre(first+" of 1"), hasPods(first)), another(2)), endRun(second, 0)},
 			End:   all(ended, runsAre(second+" Complete"))},
@@ -95,14 +95,14 @@ func cronTabScenarios() []Scenario {
 	return scenarios
 }
 
-// cronTab is the manifest of one that is due on the first of those days, with further fields of the spec.
+// cronTab returns the manifest of a CronTab that is due on the first of those days, with further fields of the spec.
 func cronTab(fields string) func(string) string {
 	return func(name string) string {
 		return fmt.Sprintf(`{apiVersion: stable.example.com/v1, kind: CronTab, metadata: {name: %s}, spec: {cronSpec: "%s", image: "busybox:1"%s}}`, name, yearly(1), before(fields))
 	}
 }
 
-// dueSince is somebody's with permissions: it is on record that the last run was years ago, so that the one of this year is due.
+// dueSince is the step of a client with permissions: it writes that the last run was years ago, so that this year's is due.
 func dueSince(when Check) Step {
 	done := func(v history.View) (bool, string) {
 		return v.Job != nil && lastOf(v.Job) != "", describe(v)
@@ -116,13 +116,13 @@ func dueSince(when Check) Step {
 	}}
 }
 
-// lastOf is status.lastScheduleTime, or "".
+// lastOf returns status.lastScheduleTime, or "".
 func lastOf(u *unstructured.Unstructured) string {
 	last, _, _ := unstructured.NestedString(u.Object, "status", "lastScheduleTime")
 	return last
 }
 
-// runNamed is the Job of that name that the CronTab controls, or nil.
+// runNamed returns the Job of that name that the CronTab controls, or nil.
 func runNamed(v history.View, name string) *unstructured.Unstructured {
 	for _, u := range v.Dependents {
 		if u.GetName() == fill(name, v.Subject) && v.Job != nil && history.Owner(u) == v.Job.GetUID() {
@@ -132,7 +132,7 @@ func runNamed(v history.View, name string) *unstructured.Unstructured {
 	return nil
 }
 
-// sayRun is "NAME of 2" for a Job with two pods, "NAME Complete" and "NAME Failed" for one that is over.
+// sayRun returns "NAME of 2" for a Job with two pods, and "NAME Complete" or "NAME Failed" for one that is over.
 func sayRun(u *unstructured.Unstructured) string {
 	for _, end := range []string{"Complete", "Failed"} {
 		if history.Is(u, end) {
@@ -143,7 +143,7 @@ func sayRun(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s of %d", u.GetName(), pods)
 }
 
-// runsAre: there are these Jobs, and no others.
+// runsAre: these Jobs exist, and no others.
 func runsAre(wanted ...string) Check {
 	return func(v history.View) (bool, string) {
 		var found, want []string
@@ -158,20 +158,20 @@ func runsAre(wanted ...string) Check {
 	}
 }
 
-// idle: it is on record that no run is active.
+// idle: the status says that no run is active.
 func idle(v history.View) (bool, string) {
 	active, _, _ := unstructured.NestedSlice(v.Job.Object, "status", "active")
 	return len(active) == 0, fmt.Sprintf("%d are active; %s", len(active), describe(v))
 }
 
-// succeededOnce: it is on record that a run has succeeded.
+// succeededOnce: the status says that a run has succeeded.
 func succeededOnce(v history.View) (bool, string) {
 	at, _, _ := unstructured.NestedString(v.Job.Object, "status", "lastSuccessfulTime")
 	return at != "", "no success is on record; " + describe(v)
 }
 
-// hasPods: all pods of the Job of that name run, or have ended. A Job that is deleted before may leave its namesake without pods for
-// minutes: the Job controller waits for what it expects under that name.
+// hasPods: all pods of the Job of that name run, or have ended. If a Job is deleted earlier, the next one of its name may get no
+// pods for minutes: the Job controller waits for what it expects under that name.
 func hasPods(name string) Check {
 	return func(v history.View) (bool, string) {
 		job := runNamed(v, name)
@@ -189,7 +189,7 @@ func hasPods(name string) Check {
 	}
 }
 
-// endRun is a kubelet's: all pods of the Job of that name end with an exit code.
+// endRun is a kubelet's step: all pods of the Job of that name end with an exit code.
 func endRun(name string, code int64) Step {
 	past := func(v history.View) (bool, string) {
 		job := runNamed(v, name)
@@ -209,7 +209,7 @@ func endRun(name string, code int64) Step {
 	}}
 }
 
-// cronTabStatus is all of it but when conditions turned and a run ended, and the wording of conditions.
+// cronTabStatus returns the whole status except when conditions changed and a run ended, and the wording of conditions.
 func cronTabStatus(u *unstructured.Unstructured) map[string]any {
 	var conditions, active []string
 	for _, c := range history.Conditions(u) {
@@ -225,7 +225,7 @@ func cronTabStatus(u *unstructured.Unstructured) map[string]any {
 		"succeeded": status["lastSuccessfulTime"] != nil, "active": active, "conditions": strings.Join(conditions, ", ")}
 }
 
-// begins: by this version a Job gets its first pods.
+// begins reports whether a Job gets its first pods with this version.
 func begins(before *objects, v history.Version) bool {
 	pods := func(u *unstructured.Unstructured) int64 {
 		n, _, _ := unstructured.NestedInt64(u.Object, "spec", "parallelism")
@@ -235,7 +235,7 @@ func begins(before *objects, v history.Version) bool {
 	return v.Resource == batchJobs() && v.Type != watch.Deleted && pods(v.Object) > 0 && (!known || pods(was.Object) == 0)
 }
 
-// startedOnce: of the Jobs of one run, of one CronTab, one gets pods.
+// startedOnce: at most one of the Jobs of one run of one CronTab gets pods.
 func startedOnce(c *oracle.Case) []string {
 	started := map[string]types.UID{}
 	return walk(c, func(before *objects, v history.Version) string {
@@ -253,7 +253,7 @@ func startedOnce(c *oracle.Case) []string {
 	})
 }
 
-// recordedFirst: a Job gets pods when its UID is on record, or was.
+// recordedFirst: a Job gets pods only if its UID is, or was, in the status before.
 func recordedFirst(c *oracle.Case) []string {
 	return walk(c, func(before *objects, v history.Version) string {
 		owner := c.Objects[history.Owner(v.Object)]

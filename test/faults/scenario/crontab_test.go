@@ -40,7 +40,7 @@ func TestCronTabRules(t *testing.T) {
 	}
 }
 
-// TestDayOf: all days are past whenever it is asked, and schedules of them are due in their minute.
+// TestDayOf: all days are in the past at any time, and their schedules are due in their minute.
 func TestDayOf(t *testing.T) {
 	for day := 1; day <= 3; day++ {
 		at := dayOf(day)

@@ -18,7 +18,7 @@ import (
 	"stoic/test/faults/oracle"
 )
 
-// foos is the operator of examples/operators/foo.
+// foos returns the operator of examples/operators/foo.
 func foos() *Operator {
 	const deploy = "examples/operators/foo/deploy/"
 	return &Operator{Name: "foo", Package: "./examples/operators/foo/cmd", Args: exampleArgs(),
@@ -44,7 +44,7 @@ func foos() *Operator {
 	}
 }
 
-// exampleArgs are those of operators that package program runs.
+// exampleArgs returns the arguments of operators that package program runs.
 func exampleArgs() []string {
 	return []string{"--kubeconfig", "{kubeconfig}", "--namespace", "{namespace}", "--metrics-bind-address", "0", "--health-probe-bind-address", "0", "{flags}"}
 }
@@ -88,7 +88,7 @@ func fooManifest(name string) string {
 	return fmt.Sprintf("{apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo, metadata: {name: %s}, spec: {deploymentName: %s-a, replicas: 1}}", name, name)
 }
 
-// available: the status says that the Foo is ready with so many pods, of the spec as it is.
+// available: the status is of the current spec and says that the Foo is ready with so many pods.
 func available(replicas int64) Check {
 	return func(v history.View) (bool, string) {
 		var n int64
@@ -99,7 +99,7 @@ func available(replicas int64) Check {
 	}
 }
 
-// sized: of the operator's Deployments there is this one alone, of that size.
+// sized: this is the only Deployment of the operator, and has that size.
 func sized(name string, replicas int64) Check {
 	return func(v history.View) (bool, string) {
 		var found []string
@@ -114,14 +114,14 @@ func sized(name string, replicas int64) Check {
 	}
 }
 
-// there is a dependent of that name, whosever it is.
+// there: a dependent of that name exists, whoever owns it.
 func there(name string) Check {
 	return func(v history.View) (bool, string) {
 		return slices.ContainsFunc(v.Dependents, func(u *unstructured.Unstructured) bool { return u.GetName() == v.Name+"-"+name }), "want " + name + "; " + describe(v)
 	}
 }
 
-// secondOf: the object of that kind and name is the second one, and is controlled by the object that is there.
+// secondOf: the object of that kind and name is the second one, and the existing object of the run controls it.
 func secondOf(kind, name string) Check {
 	return func(v history.View) (bool, string) {
 		return v.Job != nil && slices.ContainsFunc(v.Dependents, func(u *unstructured.Unstructured) bool {
@@ -130,7 +130,7 @@ func secondOf(kind, name string) Check {
 	}
 }
 
-// somebodyElsesDeployment comes, of a name that the Foo will want.
+// somebodyElsesDeployment creates a foreign Deployment with a name that the Foo will need.
 func somebodyElsesDeployment(when Check) Step {
 	return Step{Name: "somebody else creates a Deployment", When: either(there("taken"), when), Do: func(ctx context.Context, a Actor) error {
 		labels := map[string]any{"whose": "mine"}
@@ -141,14 +141,14 @@ func somebodyElsesDeployment(when Check) Step {
 	}}
 }
 
-// conditionsSettled: the condition, or Stalled, is True of the spec as it is.
+// conditionsSettled: the condition, or Stalled, is True for the current spec.
 func conditionsSettled(of string) func(*unstructured.Unstructured) bool {
 	return func(u *unstructured.Unstructured) bool {
 		return observed(u) && (history.Is(u, of) || history.Is(u, "Stalled"))
 	}
 }
 
-// statusWith these fields of a status, and its conditions without times and wording.
+// statusWith returns these fields of a status, and its conditions without times and wording.
 func statusWith(fields ...string) func(*unstructured.Unstructured) map[string]any {
 	return func(u *unstructured.Unstructured) map[string]any {
 		var conditions []string
@@ -165,18 +165,18 @@ func statusWith(fields ...string) func(*unstructured.Unstructured) map[string]an
 	}
 }
 
-// deploymentFirst: the operator deletes a Deployment of a Foo that stays only when another one of the Foo exists.
+// deploymentFirst: the operator deletes a Deployment of a Foo that is not being deleted only if another one of the Foo exists.
 func deploymentFirst(c *oracle.Case) []string {
 	return successors(c, deployments(), func(_ *unstructured.Unstructured, others []*unstructured.Unstructured) bool { return len(others) > 0 })
 }
 
-// successors: the operator deletes an object of a resource, of a subject that stays, only if enough of the subject's others
-// exist. One that somebody has taken away a moment ago counts: the operator cannot have seen that before it sent the deletion.
+// successors: the operator deletes an object of a resource, if its subject is not being deleted, only if enough other objects of the
+// subject exist. An object that another client has just taken over counts: the operator cannot have seen that before it sent the deletion.
 func successors(c *oracle.Case, of schema.GroupVersionResource, enough func(subject *unstructured.Unstructured, others []*unstructured.Unstructured) bool) (found []string) {
 	const moment = time.Second
 	var subject *unstructured.Unstructured
 	var objects []*unstructured.Unstructured
-	lost := map[types.UID]time.Time{} // when somebody took what was the subject's
+	lost := map[types.UID]time.Time{} // when another client took over a dependent
 	for _, v := range c.Versions {
 		same := func(u *unstructured.Unstructured) bool { return u.GetUID() == v.Object.GetUID() }
 		isOurs := func(u *unstructured.Unstructured) bool { return subject != nil && history.Owner(u) == subject.GetUID() }

@@ -18,13 +18,13 @@ import (
 	"stoic/test/faults/oracle"
 )
 
-// fooBars is the operator of examples/operators/foobar.
+// fooBars returns the operator of examples/operators/foobar.
 func fooBars() *Operator {
 	const deploy = "examples/operators/foobar/deploy/"
 	return &Operator{Name: "foobar", Package: "./examples/operators/foobar/cmd",
 		Args: []string{"--kubeconfig", "{kubeconfig}", "--namespace", "{namespace}", "--metrics-bind-address", "0", "--health-probe-bind-address", "0", "{flags}"},
 		User: "system:serviceaccount:test-operators:foobar-operator", Permissions: []string{deploy + "namespace.yaml", deploy + "rbac.yaml"},
-		// The schemas of these take anything: a malformed FooBar must come as far as the operator.
+		// These schemas accept anything: a malformed FooBar must reach the operator.
 		CRDs:     []string{"test/fixtures/foobars-open.yaml", "test/fixtures/clusterfoobars-open.yaml"},
 		Resource: fooBarResource("foobars"), Dependents: []schema.GroupVersionResource{core("configmaps")},
 		Rules: oracle.Rules{Settled: fooBarSettled, Restores: func(u *unstructured.Unstructured) bool { return history.Is(u, "Ready") },
@@ -53,7 +53,7 @@ func fooBarResource(plural string) schema.GroupVersionResource {
 func fooBarScenarios() []Scenario {
 	const here, there, path = "{namespace}/{name}-", "{elsewhere}/{name}-", "spec.target"
 	toB, malformed := `{"spec":{"target":"{name}-b"}}`, `{"spec":{"target":7}}`
-	// An author who repairs a spec has read what is wrong with it.
+	// A user who repairs a spec has read the errors in it.
 	known := all(was("Stalled"), reported(path))
 	done := func(target string) Check { return all(ready(target), configMaps(target)) }
 	again := func(name string, writes int, namespace, target string) Scenario {
@@ -62,15 +62,15 @@ func fooBarScenarios() []Scenario {
 		twice.Steps = []Step{drop(metav1.DeletePropagationBackground, done(target)), anew(once)}
 		return twice
 	}
-	// Writes: the creation, the finalizer, each deletion, and two statuses for each change, that it is under way and that it is
-	// done. A write that only answers the operator's own status would be one more. How many statuses tell of a change depends on
-	// the moment in which the next one comes where two are made at once, or a name is taken.
+	// Writes: the creation, the finalizer, each deletion, and two statuses for each change: that it is in progress and that it is
+	// done. A write that only answers the operator's own status would be one more. If two changes come at a time, or a name is
+	// taken, the number of statuses for a change depends on when the next change comes.
 	return []Scenario{
 		{Name: "foobar-created", Writes: 3, Manifest: fooBar("FooBar", ""), End: done(here + "a")},
 		{Name: "foobar-target", Writes: 10, Manifest: fooBar("FooBar", ""),
 			Steps: []Step{edit("another target", ready(here+"a"), toB), edit("another type", done(here+"b"), `{"spec":{"type":"Link"}}`)},
 			End:   all(done(here+"b"), holding("type", "Link"))},
-		// The second edit comes while the first is being carried out: what there was before both must go all the same.
+		// The second edit is made while the first is being carried out: what existed before both must be deleted nevertheless.
 		{Name: "foobar-target-twice", Writes: 12, Manifest: fooBar("FooBar", ""),
 			Steps: []Step{edit("another target", ready(here+"a"), toB), edit("a third target", exists(here+"b"), `{"spec":{"target":"{name}-c"}}`)},
 			End:   done(here + "c")},
@@ -87,7 +87,7 @@ func fooBarScenarios() []Scenario {
 			Steps: []Step{somebodyElses(here+"taken", ready(here+"a")), edit("a target that is taken", exists(here+"taken"), `{"spec":{"target":"{name}-taken"}}`),
 				edit("another target", all(warned("NameConflict"), configMaps(here+"a")), toB)},
 			End: all(done(here+"b"), exists(here+"taken"))},
-		// The finalizer waits for the FooBar's own one alone.
+		// The finalizer waits only for the FooBar's own ConfigMap.
 		{Name: "foobar-foreign-elsewhere", Writes: 12, Manifest: fooBar("FooBar", "{elsewhere}"),
 			Steps: []Step{somebodyElses(there+"taken", ready(there+"a")), edit("a target that is taken", exists(there+"taken"), `{"spec":{"target":"{name}-taken"}}`),
 				drop(metav1.DeletePropagationBackground, all(warned("NameConflict"), configMaps(there+"a")))},
@@ -104,7 +104,7 @@ func fooBarScenarios() []Scenario {
 	}
 }
 
-// fooBar is the manifest of one; its ConfigMap is in that namespace, in its own if that is "".
+// fooBar returns the manifest of a FooBar whose ConfigMap is in that namespace, or in the FooBar's own if that is "".
 func fooBar(kind, namespace string) func(string) string {
 	return func(name string) string {
 		spec := "target: " + name + "-a"
@@ -115,7 +115,7 @@ func fooBar(kind, namespace string) func(string) string {
 	}
 }
 
-// ready: the status says so of the spec as it is, and has that ConfigMap on record.
+// ready: the status is of the current spec, is Ready, and names that ConfigMap.
 func ready(target string) Check {
 	return func(v history.View) (bool, string) {
 		return history.Is(v.Job, "Ready") && observed(v.Job) && onRecord(v.Job) == fill(target, v.Subject),
@@ -123,7 +123,7 @@ func ready(target string) Check {
 	}
 }
 
-// onRecord is the ConfigMap that the status names.
+// onRecord returns the ConfigMap that the status names.
 func onRecord(u *unstructured.Unstructured) string {
 	if u == nil {
 		return ""
@@ -133,7 +133,7 @@ func onRecord(u *unstructured.Unstructured) string {
 	return namespace + "/" + name
 }
 
-// configMaps: there are these of the operator, and no others.
+// configMaps: these ConfigMaps of the operator exist, and no others.
 func configMaps(wanted ...string) Check {
 	return func(v history.View) (bool, string) {
 		var found, want []string
@@ -151,14 +151,14 @@ func configMaps(wanted ...string) Check {
 
 func where(u *unstructured.Unstructured) string { return u.GetNamespace() + "/" + u.GetName() }
 
-// exists: there is a ConfigMap of that name, whosever it is.
+// exists: a ConfigMap of that name exists, whoever owns it.
 func exists(name string) Check {
 	return func(v history.View) (bool, string) {
 		return slices.ContainsFunc(v.Dependents, func(u *unstructured.Unstructured) bool { return where(u) == fill(name, v.Subject) }), "want " + name + "; " + describe(v)
 	}
 }
 
-// ofSecond: the second FooBar of that name is there, and that ConfigMap is the second one of its name, and its own.
+// ofSecond: the second FooBar of that name exists, and that ConfigMap is the second one of its name and belongs to it.
 func ofSecond(name string) Check {
 	return func(v history.View) (bool, string) {
 		return v.Job != nil && v.Incarnations[v.Job.GetUID()] == 2 && slices.ContainsFunc(v.Dependents, func(u *unstructured.Unstructured) bool {
@@ -167,7 +167,7 @@ func ofSecond(name string) Check {
 	}
 }
 
-// holding: a ConfigMap says that.
+// holding: a ConfigMap has that value under that key.
 func holding(key, value string) Check {
 	return func(v history.View) (bool, string) {
 		for _, u := range v.Dependents {
@@ -179,16 +179,20 @@ func holding(key, value string) Check {
 	}
 }
 
-// warned: there is a warning for that reason.
+// warned checks for a warning with this reason.
 func warned(reason string) Check {
-	return func(v history.View) (bool, string) {
-		return slices.ContainsFunc(v.Events, func(u *unstructured.Unstructured) bool {
-			return u.Object["type"] == "Warning" && u.Object["reason"] == reason
-		}), fmt.Sprintf("%d events, none is %s; %s", len(v.Events), reason, describe(v))
-	}
+	return warning(reason, func(_ history.View, event *unstructured.Unstructured) bool { return event.Object["reason"] == reason })
 }
 
-// somebodyElses ConfigMap comes, where the FooBar will want one.
+// warnedOf checks for a warning with this reason about the object whose name is that of the run's object, a dash and this name.
+func warnedOf(reason, name string) Check {
+	return warning(reason+" of "+name, func(v history.View, event *unstructured.Unstructured) bool {
+		about, _, _ := unstructured.NestedString(event.Object, "involvedObject", "name")
+		return event.Object["reason"] == reason && about == v.Name+"-"+name
+	})
+}
+
+// somebodyElses creates a foreign ConfigMap where the FooBar will need one.
 func somebodyElses(at string, when Check) Step {
 	return Step{Name: "somebody else creates a ConfigMap", When: either(exists(at), when), Do: func(ctx context.Context, a Actor) error {
 		namespace, name, _ := strings.Cut(fill(at, a.Run.Subject()), "/")
@@ -198,12 +202,12 @@ func somebodyElses(at string, when Check) Step {
 	}}
 }
 
-// fooBarSettled: Ready, or Stalled, of the spec as it is.
+// fooBarSettled: Ready, or Stalled, for the current spec.
 func fooBarSettled(u *unstructured.Unstructured) bool {
 	return observed(u) && (history.Is(u, "Ready") || history.Is(u, "Stalled"))
 }
 
-// fooBarStatus is all of it but the times, and the wording of conditions.
+// fooBarStatus returns the whole status except times and the wording of conditions.
 func fooBarStatus(u *unstructured.Unstructured) map[string]any {
 	var conditions []string
 	for _, c := range history.Conditions(u) {
@@ -212,7 +216,7 @@ func fooBarStatus(u *unstructured.Unstructured) map[string]any {
 	return map[string]any{"observed": observed(u), "target": onRecord(u), "conditions": strings.Join(conditions, ", ")}
 }
 
-// fooBarOwner of a ConfigMap: its controller, or what the annotation says if that is in another namespace.
+// fooBarOwner returns the owner of a ConfigMap: its controller owner, or the one in the annotation if that is in another namespace.
 func fooBarOwner(u *unstructured.Unstructured) types.UID {
 	if owner := history.Owner(u); owner != "" {
 		return owner
@@ -228,11 +232,11 @@ func fooBarOwner(u *unstructured.Unstructured) types.UID {
 type moment struct {
 	object     *unstructured.Unstructured // the FooBar, or nil
 	configMaps map[types.UID]*unstructured.Unstructured
-	// recorded are all ConfigMaps that were ever on record.
+	// recorded are all ConfigMaps that the status ever named.
 	recorded map[string]bool
 }
 
-// moments calls a rule at every version, with what there was before it.
+// moments calls a rule at every version, with what existed before it.
 func moments(c *oracle.Case, rule func(before moment, v history.Version) string) (found []string) {
 	now := moment{configMaps: map[types.UID]*unstructured.Unstructured{}, recorded: map[string]bool{}}
 	for _, v := range c.Versions {
@@ -253,8 +257,8 @@ func moments(c *oracle.Case, rule func(before moment, v history.Version) string)
 	return found
 }
 
-// successorFirst: the operator deletes a ConfigMap of a FooBar that stays only when another one exists and is on record. Where others
-// write into the status it may have been wiped since.
+// successorFirst: the operator deletes a ConfigMap of a FooBar that is not being deleted only if another one exists and the
+// status names it. Where other clients write the status, an earlier status may have named it.
 func successorFirst(c *oracle.Case) []string {
 	return moments(c, func(before moment, v history.Version) string {
 		if v.Resource != core("configmaps") || v.Type != watch.Deleted || before.object == nil || before.object.GetDeletionTimestamp() != nil ||
@@ -270,7 +274,7 @@ func successorFirst(c *oracle.Case) []string {
 	})
 }
 
-// finalizerFirst: what garbage collection does not reach is made only for a FooBar that has the finalizer, and goes before it.
+// finalizerFirst: what garbage collection does not reach is created only for a FooBar that has the finalizer, and is deleted before it.
 func finalizerFirst(c *oracle.Case) []string {
 	guarded := func(u *unstructured.Unstructured) bool {
 		return c.Subject.Namespace != "" && u.GetNamespace() != c.Subject.Namespace && fooBarOwner(u) != ""
@@ -292,7 +296,7 @@ func finalizerFirst(c *oracle.Case) []string {
 	})
 }
 
-// foreignUntouched: what somebody else has made is never written, or deleted.
+// foreignUntouched: an object that another client has created is never written or deleted.
 func foreignUntouched(c *oracle.Case) []string {
 	return moments(c, func(before moment, v history.Version) string {
 		if known := before.configMaps[v.Object.GetUID()]; known != nil && known.Object["data"] != nil && known.GetLabels()["test.example.com/operator"] == "" && fooBarOwner(known) == "" {

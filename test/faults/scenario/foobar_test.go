@@ -15,7 +15,7 @@ import (
 	"stoic/test/faults/proxy"
 )
 
-// object is one at a version. Its text, if there is one, is the rest of it in YAML.
+// object returns one version of an object. Its text, if any, is the rest of the object in YAML.
 func object(t *testing.T, namespace, name string, version int, kind, uid string, text []string) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{}}
@@ -36,7 +36,7 @@ func object(t *testing.T, namespace, name string, version int, kind, uid string,
 	return u
 }
 
-// recorded is a run in the making: each line is "TYPE KIND NAMESPACE/NAME UID" and more in YAML.
+// recorded returns the run of these versions: each line is "TYPE KIND NAMESPACE/NAME UID" and more in YAML.
 func recorded(t *testing.T, lines ...string) *history.Run {
 	t.Helper()
 	versions := versionsOf(t, 0, map[string]schema.GroupVersionResource{"FooBar": fooBarResource("foobars"), "ConfigMap": core("configmaps")}, lines)
@@ -82,7 +82,7 @@ func TestFooBarRules(t *testing.T) {
 	}
 }
 
-// TestFooBarSettled: an object that speaks of an older spec has not settled.
+// TestFooBarSettled: an object whose status is of an older spec has not settled.
 func TestFooBarSettled(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: Ready, status: "True"}]}}`:   true,
@@ -98,7 +98,7 @@ func TestFooBarSettled(t *testing.T) {
 	}
 }
 
-// TestFill: the places of a run, of an object that is in one of them and of one that is in none.
+// TestFill: the places of a run of an object in one of them, and of a cluster-scoped object.
 func TestFill(t *testing.T) {
 	p := Places{"here", "there"}
 	for _, cluster := range []bool{false, true} {
@@ -112,7 +112,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestOperators: names of operators and of scenarios find each of them; every operator says what the rig needs.
+// TestOperators: the names of operators and scenarios are unique, and every operator has what the rig needs.
 func TestOperators(t *testing.T) {
 	names := map[string]bool{}
 	for _, o := range Operators() {

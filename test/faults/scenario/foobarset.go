@@ -16,14 +16,14 @@ import (
 	"stoic/test/faults/oracle"
 )
 
-// fooBarSets is the operator of examples/operators/foobarset: two levels, in one process.
+// fooBarSets returns the operator of examples/operators/foobarset: two levels, in one process.
 func fooBarSets() *Operator {
 	const deploy = "examples/operators/foobarset/deploy/"
 	return &Operator{Name: "foobarset", Package: "./examples/operators/foobarset/cmd", Args: exampleArgs(),
 		User: "system:serviceaccount:test-operators:foobarset-operator", Permissions: []string{deploy + "base/namespace.yaml", deploy + "base/roles.yaml", deploy + "together/rbac.yaml"},
 		CRDs:     []string{"test/fixtures/foobarsets-open.yaml", "test/fixtures/foobartasks-open.yaml"},
 		Resource: fooBarResource("foobarsets"), Dependents: []runtimeschema.GroupVersionResource{fooBarResource("foobartasks"), batchJobs()},
-		// Pods are the Job controller's.
+		// Pods belong to the Job controller.
 		Unwatched: []runtimeschema.GroupVersionResource{core("pods")},
 		Rules: oracle.Rules{Settled: fooBarSetSettled, Restores: func(u *unstructured.Unstructured) bool { return history.Is(u, "Ready") },
 			Status: statusWith("tasks", "active", "succeeded", "failed"), Owner: history.Owner, Writes: func(reference int) int { return 2*reference + 20 }, Serves: []string{"foobartasks"},
@@ -45,7 +45,7 @@ func fooBarSets() *Operator {
 	}
 }
 
-// fooBarSetsApart is the same operator with a process for each level.
+// fooBarSetsApart returns the same operator with a process for each level.
 func fooBarSetsApart() *Operator {
 	o := fooBarSets()
 	o.Name, o.Sample, o.Scenarios = "foobarset-apart", []string{"apart-template"}, fooBarSetScenarios("apart-")
@@ -65,8 +65,8 @@ func fooBarSetScenarios(prefix string) []Scenario {
 	once := again
 	again.Steps = []Step{drop(metav1.DeletePropagationBackground, done("a:1", 2)), anew(once)}
 	again.End = all(again.End, secondOf("FooBarTask", taskName("a:1", 0)))
-	// Writes: each task and its Job created and deleted, two statuses of a task, and one of the set for each change of a task that is
-	// not seen together with others; a third more than were counted.
+	// Writes: the creation and deletion of each task and its Job, two statuses of a task, and one status of the set for each
+	// change of a task that is not observed together with others. The numbers are a third above the counted ones.
 	scenarios := []Scenario{
 		{Name: "created", Writes: 15, Manifest: fooBarSetManifest(2), End: done("a:1", 2)},
 		{Name: "complete", Writes: 19, Manifest: fooBarSetManifest(2), Steps: []Step{endTask("a:1", 0, 0, done("a:1", 2)), endTask("a:1", 1, 0, always)},
@@ -76,7 +76,7 @@ func fooBarSetScenarios(prefix string) []Scenario {
 		{Name: "scaled", Writes: 29, Manifest: fooBarSetManifest(2), Steps: []Step{edit("three", done("a:1", 2), `{"spec":{"count":3}}`), edit("one", done("a:1", 3), `{"spec":{"count":1}}`)}, End: done("a:1", 1)},
 		{Name: "foreign", Writes: 33, Manifest: fooBarSetManifest(1),
 			Steps: []Step{somebodyElsesJob(done("a:1", 1)), edit("a template whose Job is taken", there(taskName("b:1", 0)), toB),
-				edit("another template", warned("NameConflict"), image(`"c:1"`))},
+				edit("another template", warnedOf("NameConflict", taskName("b:1", 0)), image(`"c:1"`))},
 			End: all(done("c:1", 1), there(taskName("b:1", 0)))},
 		{Name: "repaired", Writes: 34, Paths: []string{path}, Manifest: fooBarSetManifest(2),
 			Steps: []Step{spoil(done("a:1", 2), malformed), edit("repair", known, toB)}, End: done("b:1", 2)},
@@ -97,12 +97,12 @@ func fooBarSetManifest(count int) func(string) string {
 	}
 }
 
-// fooBarTask is a task that belongs to no set.
+// fooBarTask returns a task that belongs to no set.
 func fooBarTask(name string) string {
 	return fmt.Sprintf(`{apiVersion: test.example.com/v1alpha1, kind: FooBarTask, metadata: {name: %s}, spec: {image: "a:1", command: [train], backoffLimit: 1}}`, name)
 }
 
-// taskName of a set's task, without the name of the set.
+// taskName returns the name of a set's task, without the name of the set.
 func taskName(image string, number int) string {
 	template := struct {
 		Image        string `json:"image"`
@@ -111,8 +111,8 @@ func taskName(image string, number int) string {
 	return fmt.Sprintf("%s-%d", schema.Hash(template), number)
 }
 
-// fooBarSetSettled: its tasks run, or its spec is malformed. A set that is complete, or has a failed task, is none that others
-// can take something from: what is made again then runs again.
+// fooBarSetSettled: its tasks run, or its spec is malformed. A set that is complete, or has a failed task, does not count: if
+// others delete a dependent of it, the recreated one runs again.
 func fooBarSetSettled(u *unstructured.Unstructured) bool {
 	for _, c := range history.Conditions(u) {
 		if c.Type == "Ready" {
@@ -122,7 +122,7 @@ func fooBarSetSettled(u *unstructured.Unstructured) bool {
 	return false
 }
 
-// fooBarSetSays: the status has this reason of all conditions, of the spec as it is, and counts so many tasks.
+// fooBarSetSays: the status is of the current spec, all its conditions have this reason, and it counts so many tasks.
 func fooBarSetSays(reason string, tasks int) Check {
 	return func(v history.View) (bool, string) {
 		says := ""
@@ -140,7 +140,7 @@ func fooBarSetSays(reason string, tasks int) Check {
 	}
 }
 
-// tasksRun: there are so many tasks, of that image, each with its Job and a pod that runs, and none of its own beside them.
+// tasksRun: so many tasks of that image exist, each with its Job and a running pod, and the set has no others.
 func tasksRun(image string, n int) Check {
 	return func(v history.View) (bool, string) {
 		var tasks, jobs, pods []string
@@ -170,7 +170,7 @@ func tasksRun(image string, n int) Check {
 	}
 }
 
-// endTask is a kubelet's: the pod of a task ends with an exit code.
+// endTask is a kubelet's step: the pod of a task ends with an exit code.
 func endTask(image string, number int, code int64, when Check) Step {
 	pod := func(v history.View) *unstructured.Unstructured {
 		for _, u := range v.Pods {
@@ -199,7 +199,7 @@ func endTask(image string, number int, code int64, when Check) Step {
 	}}
 }
 
-// somebodyElsesJob comes, of a name that a task will want. It is suspended, so that it has no pods.
+// somebodyElsesJob creates a foreign Job with a name that a task will need. It is suspended, so that it has no pods.
 func somebodyElsesJob(when Check) Step {
 	name := taskName("b:1", 0)
 	return Step{Name: "somebody else creates a Job", When: either(there(name), when), Do: func(ctx context.Context, a Actor) error {
@@ -210,7 +210,7 @@ func somebodyElsesJob(when Check) Step {
 	}}
 }
 
-// tasksFirst: the operator deletes a task of a set that stays only if there are as many others as the set asks for.
+// tasksFirst: the operator deletes a task of a set that is not being deleted only if there are as many others as the spec has.
 func tasksFirst(c *oracle.Case) []string {
 	return successors(c, fooBarResource("foobartasks"), func(set *unstructured.Unstructured, others []*unstructured.Unstructured) bool {
 		count, ok, _ := unstructured.NestedInt64(set.Object, "spec", "count")

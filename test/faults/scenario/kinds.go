@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ofKinds is one short scenario for each of the kinds that have no longer ones.
+// ofKinds returns one short scenario for each kind that has no longer ones.
 func ofKinds() []Scenario {
 	xgboost, paddle, jax := plainKind{"XGBoostJob", "xgbReplicaSpecs", "xgboost"}, plainKind{"PaddleJob", "paddleReplicaSpecs", "paddle"}, plainKind{"JAXJob", "jaxReplicaSpecs", "jax"}
 	return []Scenario{
@@ -24,14 +24,14 @@ func ofKinds() []Scenario {
 	}
 }
 
-// plainKind is what a manifest without options says of its kind.
+// plainKind is what a manifest without options has of its kind.
 type plainKind struct{ name, rtypes, container string }
 
 func (k plainKind) resource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: strings.ToLower(k.name) + "s"}
 }
 
-// manifest of a job with these replicas, by replica type.
+// manifest returns the manifest of a job with these replicas, by replica type.
 func (k plainKind) manifest(clean, restart string, replicas ...string) func(string) string {
 	var rtypes strings.Builder
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(replicas))) {

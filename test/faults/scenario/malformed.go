@@ -21,13 +21,13 @@ type Kind struct {
 	Resource schema.GroupVersionResource
 	Name     string // "FooBar"
 	Cluster  bool
-	// Convert is what the operator makes of an object.
+	// Convert is the operator's converter.
 	Convert func(*unstructured.Unstructured) *convert.Result
-	// Valid are manifests that it takes; see Scenario.Manifest.
+	// Valid are manifests that the converter accepts; see Scenario.Manifest.
 	Valid []func(name string) string
 }
 
-// Kinds of an operator: those of its watches.
+// Kinds returns the kinds of an operator: those of its watches.
 func (o *Operator) Kinds() (all []Kind, err error) {
 	if o.Watches == nil {
 		return nil, nil
@@ -46,15 +46,15 @@ func (o *Operator) Kinds() (all []Kind, err error) {
 	return all, nil
 }
 
-// SchemasIn is where the CRDs are that declare types; see Schemas.
+// SchemasIn returns where the CRDs are that declare types; see Schemas.
 func (o *Operator) SchemasIn() string {
 	return cmp.Or(o.Schemas, path.Join(path.Dir(o.Package), "deploy/crd"))
 }
 
-// mostValid is how many objects of a kind are malformed, if those of the scenarios are taken.
+// mostValid is how many objects of a kind are malformed, if they are those of the scenarios.
 const mostValid = 2
 
-// valid manifests of a resource: what the author of the operator says, or else those of the scenarios which the converter takes.
+// valid returns valid manifests of a resource: those of the Operator value, or those of the scenarios that the converter accepts.
 func (o *Operator) valid(w watch.Watch) (all []func(string) string, err error) {
 	candidates := o.Valid
 	for _, s := range o.Scenarios {
@@ -81,7 +81,7 @@ func (o *Operator) valid(w watch.Watch) (all []func(string) string, err error) {
 	return all, nil
 }
 
-// Fill makes an object of a manifest, as the run of a scenario begins with it, with numbers as API servers have them.
+// Fill makes an object of a manifest, as at the beginning of a scenario's run, with numbers in the types that API servers return.
 func Fill(manifest func(string) string, p Places, cluster bool, name string) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	text, err := yaml.YAMLToJSON([]byte(fill(manifest(name), Scenario{Cluster: cluster}.Subject(p, name))))

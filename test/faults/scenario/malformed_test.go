@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestKinds: every operator has kinds that can be malformed, each kind is one operator's alone, and what is malformed is valid. Kinds
-// of an operator in two processes are malformed for the same one in one process, those that a webhook converts where none does.
+// TestKinds: every operator has kinds that can be malformed, each kind belongs to one operator alone, and the objects to malform
+// are valid. Kinds of an operator in two processes are tried with the same operator in one process, and kinds that a webhook
+// converts where none does.
 func TestKinds(t *testing.T) {
 	owners, found := map[string]string{}, map[string]string{}
 	for _, o := range Operators() {

@@ -8,8 +8,8 @@ import (
 	"stoic/training/kinds"
 )
 
-// mpi is the training operator with MPIJobs of kubeflow.org/v1: a launcher that waits for its workers, and the ConfigMap,
-// the service account, the Role and the RoleBinding by which it reaches them.
+// mpi returns the training operator with MPIJobs of kubeflow.org/v1: a launcher that waits for its workers, and the ConfigMap,
+// service account, Role and RoleBinding by which it reaches them.
 func mpi() *Operator {
 	o := training()
 	o.Name, o.Canary, o.Share, o.Scenarios = "mpi", false, 8, mpiScenarios()
@@ -28,9 +28,9 @@ func mpi() *Operator {
 	return o
 }
 
-// mpiGoals are those of both versions. A second crash (G2) and events that are not told (G5) are tried with the jobs of pods and
-// services: what they try is the engine's. The clocks (G13) of MPIJobs of v1 are those of all jobs, and the limits of v2beta1
-// are the batch/v1 Job's, whose controller is not on trial.
+// mpiGoals returns the goals of both versions. A second crash (G2) and lost events (G5) test the engine, so the jobs of pods and
+// services cover them. The clocks (G13) of MPIJobs of v1 are those of all jobs. The time limits of v2beta1 are the batch/v1
+// Job's, whose controller is not under test.
 func mpiGoals() []string { return []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"} }
 
 func rbac(plural string) schema.GroupVersionResource {
@@ -44,7 +44,7 @@ func mpiScenarios() []Scenario {
 		return mpiJob{version: "v1", policy: policy, launcher: launcher, worker: worker}.manifest
 	}
 	two, never := mpiRole{replicas: 2}, mpiRole{}
-	// What a launcher needs stays when the job is over or suspended: a ConfigMap and an account cost nothing.
+	// What a launcher needs is kept when the job is over or suspended: a ConfigMap and an account cost nothing.
 	kept := dependents("ConfigMap", "Role", "RoleBinding", "ServiceAccount")
 	at := func(pods ...string) Check { return all(podsOnly(pods...), kept) }
 	started := all(runWithoutService("launcher", "worker-0", "worker-1"), discovers(2, 2))
@@ -73,8 +73,8 @@ func mpiScenarios() []Scenario {
 		{Name: "mpi-scale", Manifest: job("", never, two),
 			Steps: []Step{edit("three workers", started, scaled(3)), edit("one worker", all(runWithoutService("worker-2"), discovers(3, 3)), scaled(1))},
 			End:   all(state("Running"), active("Worker", 1), at("launcher Running", "worker-0 Running"), discovers(1, 1))},
-		// The operator's own service account goes, and the binding is for the author's, which the operator does not make for pods
-		// that are there. A Role that somebody else has changed is right again before the job is over: it stays as it is after that.
+		// The operator's own service account is deleted, and the binding is for the user's, which the operator does not create for
+		// existing pods. A Role that another client has changed is repaired before the job is over: afterwards it stays as it is.
 		{Name: "mpi-account", Manifest: job(running, never, two),
 			Steps: []Step{edit("another account", started,
 				`{"spec":{"mpiReplicaSpecs":{"Launcher":{"template":{"spec":{"serviceAccountName":"{name}-own","containers":[{"name":"mpi","image":"mpi:1"}]}}}}}}`),

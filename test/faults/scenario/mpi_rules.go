@@ -17,14 +17,14 @@ import (
 	"stoic/test/faults/oracle"
 )
 
-// objects are what exists at one version of a run, and until when what went was there.
+// objects are what exists at one version of a run, and until when deleted objects existed.
 type objects struct {
 	now  map[types.UID]history.Version
-	gone []history.Version // its last state, at the time of its end
+	gone []history.Version // the last state of each, at the time of its deletion
 	ran  map[types.UID]bool
 }
 
-// walk calls a rule at every version, with what there was before it.
+// walk calls a rule at every version, with what existed before it.
 func walk(c *oracle.Case, rule func(before *objects, v history.Version) string) (found []string) {
 	o := &objects{now: map[types.UID]history.Version{}, ran: map[types.UID]bool{}}
 	for _, v := range c.Versions {
@@ -44,7 +44,7 @@ func walk(c *oracle.Case, rule func(before *objects, v history.Version) string) 
 	return found
 }
 
-// has says whether an owner has, or had until a time, an object of a kind.
+// has reports whether an owner has, or had until a time, an object of a kind.
 func (o *objects) has(owner types.UID, kind string, until time.Time) bool {
 	is := func(v history.Version) bool { return v.Object.GetKind() == kind && history.Owner(v.Object) == owner }
 	for _, v := range o.now {
@@ -55,7 +55,7 @@ func (o *objects) has(owner types.UID, kind string, until time.Time) bool {
 	return slices.ContainsFunc(o.gone, func(v history.Version) bool { return is(v) && v.At.After(until) })
 }
 
-// subject of that UID, or nil.
+// subject returns the subject with that UID, or nil.
 func (o *objects) subject(c *oracle.Case, uid types.UID) *unstructured.Unstructured {
 	if v, known := o.now[uid]; known && c.Is(v) {
 		return v.Object
@@ -63,15 +63,15 @@ func (o *objects) subject(c *oracle.Case, uid types.UID) *unstructured.Unstructu
 	return nil
 }
 
-// born: this is the first version of an object.
+// born reports whether this is the first version of an object.
 func (o *objects) born(v history.Version) bool {
 	_, known := o.now[v.Object.GetUID()]
 	return !known && v.Type != watch.Deleted
 }
 
-// gatesFirst: a pod of an MPIJob of v1 is made when its ConfigMap and service account are there and are the job's, and the
-// launcher when its Role and RoleBinding are, too: a name that somebody else has would be used otherwise. An account that the
-// author names is his.
+// gatesFirst: a pod of an MPIJob of v1 is created only if the job has its own ConfigMap and service account, and the launcher
+// only if it has its own Role and RoleBinding, too: otherwise a foreign object of that name would be used. A service account that
+// the spec names is the user's.
 func gatesFirst(c *oracle.Case) []string {
 	return walk(c, func(before *objects, v history.Version) string {
 		owner := history.Owner(v.Object)
@@ -94,8 +94,8 @@ func gatesFirst(c *oracle.Case) []string {
 	})
 }
 
-// letInFirst: the launcher of an MPIJob of v1 that has workers is made when its Role lets it into one at least, or has done so until a
-// short time ago.
+// letInFirst: the launcher of an MPIJob of v1 that has workers is created only if its Role lets it into at least one, or did
+// until a short time ago.
 func letInFirst(c *oracle.Case) []string {
 	roles := map[types.UID][]history.Version{} // by owner
 	return walk(c, func(before *objects, v history.Version) string {
@@ -131,14 +131,14 @@ func letsIn(role *unstructured.Unstructured) bool {
 	})
 }
 
-// accountOf the launcher that the author names, or "".
+// accountOf returns the service account that the spec names for the launcher, or "".
 func accountOf(job *unstructured.Unstructured) string {
 	name, _, _ := unstructured.NestedString(job.Object, "spec", "mpiReplicaSpecs", "Launcher", "template", "spec", "serviceAccountName")
 	return name
 }
 
-// launcherLast: the launcher of an MPIJob of v1, and that of one of v2beta1 that asks for it, begins when all workers have begun.
-// One that has just been made in the place of another may not be known yet.
+// launcherLast: the launcher of an MPIJob of v1, and of v2beta1 with that policy, begins only if all workers have begun. The
+// operator may not know yet that a worker was just replaced.
 func launcherLast(c *oracle.Case) []string {
 	return walk(c, func(before *objects, v history.Version) string {
 		owner := history.Owner(v.Object)
@@ -157,7 +157,7 @@ func launcherLast(c *oracle.Case) []string {
 	})
 }
 
-// starts: by this version the launcher begins, which is to wait for the workers.
+// starts reports whether a launcher that must wait for the workers begins with this version.
 func (o *objects) starts(v history.Version, job *unstructured.Unstructured) bool {
 	policy, _, _ := unstructured.NestedString(job.Object, "spec", "launcherCreationPolicy")
 	switch v.Resource {
@@ -170,7 +170,7 @@ func (o *objects) starts(v history.Version, job *unstructured.Unstructured) bool
 	return false
 }
 
-// begun: the pod of that name has run, or did until a time.
+// begun reports whether the pod of that name has run, or had until a time.
 func (o *objects) begun(owner types.UID, name string, until time.Time) bool {
 	is := func(v history.Version) bool {
 		return v.Resource == core("pods") && v.Object.GetName() == name && history.Owner(v.Object) == owner && o.ran[v.Object.GetUID()]
@@ -183,7 +183,7 @@ func (o *objects) begun(owner types.UID, name string, until time.Time) bool {
 	return slices.ContainsFunc(o.gone, func(v history.Version) bool { return is(v) && v.At.After(until) })
 }
 
-// execOnlyWorkers: what the operator writes into a Role lets nobody exec into other pods than workers of the job.
+// execOnlyWorkers: a Role that the operator writes allows exec into workers of the job only.
 func execOnlyWorkers(c *oracle.Case) (found []string) {
 	worker := regexp.MustCompile("^" + regexp.QuoteMeta(c.Subject.Name) + `-worker-\d+$`) // a quoted name always compiles
 	for _, e := range c.Journal {
@@ -209,8 +209,8 @@ func execOnlyWorkers(c *oracle.Case) (found []string) {
 	return found
 }
 
-// oneKey: the pods of a job that have not ended all have the same key. The Secret of a job is made once, and says always what it
-// has said first; another one only takes its place when nobody runs who has the first.
+// oneKey: all pods of a job that have not ended have the same key. The Secret of a job is created once and never changes; another
+// one replaces it only when no running pod has the first.
 func oneKey(c *oracle.Case) []string {
 	keys := map[types.UID]string{} // by job: the key that its pods have
 	return walk(c, func(before *objects, v history.Version) string {
@@ -235,8 +235,8 @@ func oneKey(c *oracle.Case) []string {
 
 const privateKey = "ssh-privatekey"
 
-// keyFirst: a worker, and the launcher's batch/v1 Job, are made when the Secret and the Service of the job are there: nothing is
-// known of them later, so what is not there by then never is.
+// keyFirst: a worker, and the launcher's batch/v1 Job, are created only if the Secret and the Service of the job exist: the
+// operator does not observe them later, so what does not exist by then never will.
 func keyFirst(c *oracle.Case) []string {
 	return walk(c, func(before *objects, v history.Version) string {
 		owner := history.Owner(v.Object)
@@ -252,7 +252,7 @@ func keyFirst(c *oracle.Case) []string {
 	})
 }
 
-// secretsUnread: Secrets are neither listed nor watched, and a key is sent in the creation of a Secret and in nothing else.
+// secretsUnread: Secrets are neither listed nor watched, and only the creation of a Secret sends a key.
 func secretsUnread(c *oracle.Case) (found []string) {
 	for _, e := range slices.Concat(c.Lists, c.Journal) {
 		if e.Resource == "secrets" && e.Verb != "create" && e.Verb != "get" {
@@ -275,8 +275,8 @@ func secretsUnread(c *oracle.Case) (found []string) {
 	return found
 }
 
-// launcherRestsFirst: the operator deletes a worker of a job that is suspended when the launcher's batch/v1 Job is: a launcher that
-// runs would fail without it, and that counts.
+// launcherRestsFirst: the operator deletes a worker of a suspended job only if the launcher's batch/v1 Job is suspended: a
+// running launcher would fail without the worker, and that failure counts.
 func launcherRestsFirst(c *oracle.Case) []string {
 	return walk(c, func(before *objects, v history.Version) string {
 		owner, was := history.Owner(v.Object), before.now[v.Object.GetUID()]

@@ -13,12 +13,12 @@ import (
 	"stoic/test/faults/history"
 )
 
-// mpiJobs are MPIJobs of a version of kubeflow.org.
+// mpiJobs returns the resource of MPIJobs of a version of kubeflow.org.
 func mpiJobs(version string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "kubeflow.org", Version: version, Resource: "mpijobs"}
 }
 
-// mpiJob is the manifest of one: its own fields, its run policy, and what stands beside the containers of the two replica
+// mpiJob is the manifest of an MPIJob: its own fields, its run policy, and the fields beside the containers of the two replica
 // types. Each is a list of fields in YAML's flow style.
 type mpiJob struct {
 	version, options, policy string
@@ -47,14 +47,14 @@ func before(fields string) string {
 	return ", " + fields
 }
 
-// scaled is a merge patch that sets the number of workers.
+// scaled returns a merge patch that sets the number of workers.
 func scaled(workers int) string {
 	return fmt.Sprintf(`{"spec":{"mpiReplicaSpecs":{"Worker":{"replicas":%d}}}}`, workers)
 }
 
 const suspend, resume = `{"spec":{"runPolicy":{"suspend":true}}}`, `{"spec":{"runPolicy":{"suspend":false}}}`
 
-// runWithoutService: these pods run, whatever else there is.
+// runWithoutService: these pods run, whatever else exists.
 func runWithoutService(names ...string) Check {
 	return func(v history.View) (bool, string) {
 		for _, name := range names {
@@ -66,8 +66,7 @@ func runWithoutService(names ...string) Check {
 	}
 }
 
-// podsOnly: there are these pods, by name and phase ("worker-0 Running"), and no others. The pod of a batch/v1 Job has the
-// name of the Job.
+// podsOnly: these pods exist, by name and phase ("worker-0 Running"), and no others. The pod of a batch/v1 Job has the name of the Job.
 func podsOnly(wanted ...string) Check {
 	return func(v history.View) (bool, string) {
 		var pods []string
@@ -83,8 +82,8 @@ func podsOnly(wanted ...string) Check {
 	}
 }
 
-// discovers: the ConfigMap names so many running workers in the script that elastic programs ask, and so many in the hostfile. A
-// job that ends before the operator has told so never does, and rightly so: its ConfigMap stays as it is.
+// discovers: the ConfigMap names so many running workers in the script that elastic programs call, and so many hosts in the
+// hostfile. The ConfigMap of a job that ends before the operator has written them rightly never does: it stays as it is.
 func discovers(running, hosts int) Check {
 	return func(v history.View) (bool, string) {
 		config := v.Dependent("ConfigMap")
@@ -98,7 +97,7 @@ func discovers(running, hosts int) Check {
 	}
 }
 
-// batchJob is the batch/v1 Job of the launcher, or nil. That of a job that had the name before is none.
+// batchJob returns the batch/v1 Job of the launcher, or nil. One that belongs to an earlier job of the same name does not count.
 func batchJob(v history.View) *unstructured.Unstructured {
 	if job := v.Dependent("Job"); job != nil && v.Job != nil && history.Owner(job) == v.Job.GetUID() {
 		return job
@@ -119,17 +118,17 @@ func batchSuspended(job *unstructured.Unstructured) bool {
 	return is
 }
 
-// rests: the batch/v1 Job is there, is suspended and has no pods, and neither has the job.
+// rests: the batch/v1 Job exists and is suspended, and no pods exist.
 func rests(v history.View) (bool, string) {
 	return batchSuspended(batchJob(v)) && len(v.Pods) == 0, "want a suspended launcher and no pods; " + describe(v)
 }
 
-// launches: the batch/v1 Job is there, and its pod runs.
+// launches: the batch/v1 Job exists, and its pod runs.
 func launches(v history.View) (bool, string) {
 	return batchJob(v) != nil && launcherOf(v) != nil, "want a launcher that runs; " + describe(v)
 }
 
-// launcherOf the batch/v1 Job: its pod that runs, or nil.
+// launcherOf returns the running pod of the batch/v1 Job, or nil.
 func launcherOf(v history.View) *unstructured.Unstructured {
 	for _, u := range launchersOf(v) {
 		if runs(u) {
@@ -139,7 +138,7 @@ func launcherOf(v history.View) *unstructured.Unstructured {
 	return nil
 }
 
-// launchersOf the batch/v1 Job are its pods.
+// launchersOf returns the pods of the batch/v1 Job.
 func launchersOf(v history.View) (found []*unstructured.Unstructured) {
 	job := batchJob(v)
 	for _, u := range v.Pods {
@@ -154,7 +153,7 @@ func isLauncher(job string, pod *unstructured.Unstructured) bool {
 	return strings.HasPrefix(pod.GetName(), job+"-launcher")
 }
 
-// endLauncher is a kubelet's: the n-th pod of the launcher's batch/v1 Job that ends by itself does so, with an exit code.
+// endLauncher is a kubelet's step: the n-th pod of the launcher's batch/v1 Job that ends by itself does so, with an exit code.
 func endLauncher(n int, code int64, when Check) Step {
 	past := func(v history.View) (bool, string) {
 		job, count := batchJob(v), 0
@@ -178,13 +177,13 @@ func endLauncher(n int, code int64, when Check) Step {
 	}}
 }
 
-// settledJob: the job is over. One that is malformed may be repaired.
+// settledJob: the job is over. A malformed job may still be repaired.
 func settledJob(job *unstructured.Unstructured) bool {
 	state := history.State(job)
 	return state.Type == "Succeeded" || state.Type == "Failed" && state.Reason != "InvalidSpec"
 }
 
-// evict is a kubelet's: the pod of that name is evicted from its node.
+// evict is a kubelet's step: the pod of that name is evicted from its node.
 func evict(name string, when Check) Step {
 	evicted := func(v history.View) (bool, string) {
 		pod := v.Pod(v.Name + "-" + name)
@@ -204,7 +203,7 @@ func evict(name string, when Check) Step {
 	}}
 }
 
-// anew is the user's: another job of the same name, when the first is gone.
+// anew is the user's step: another job of the same name, once the first no longer exists.
 func anew(once Scenario) Step {
 	there := func(v history.View) (bool, string) {
 		return v.Job == nil || v.Incarnations[v.Job.GetUID()] == 2, describe(v)
@@ -212,7 +211,7 @@ func anew(once Scenario) Step {
 	return Step{Name: "create another of the same name", When: there, Do: func(ctx context.Context, a Actor) error { return a.create(ctx, once) }}
 }
 
-// owns: the job that is there controls an object of each of these kinds, and so many pods.
+// owns: the existing job controls an object of each of these kinds, and so many pods.
 func owns(pods int, kinds ...string) Check {
 	return func(v history.View) (bool, string) {
 		if v.Job == nil {
@@ -234,7 +233,7 @@ func owns(pods int, kinds ...string) Check {
 	}
 }
 
-// endMPI is a kubelet's: the n-th pod of that name ends with an exit code when the check holds. No service is waited for.
+// endMPI is a kubelet's step: the n-th pod of that name ends with an exit code when the check holds. It waits for no service.
 func endMPI(name string, n int, code int64, when Check) Step {
 	past := func(v history.View) (bool, string) {
 		pod := v.Pod(v.Name + "-" + name)

@@ -16,8 +16,8 @@ import (
 	"stoic/test/faults/proxy"
 )
 
-// mpiRun in the making, of a job j: each line is "TYPE KIND NAME UID OWNER" and more in YAML. A version comes every ten seconds,
-// so that nothing is excused by what could not be known yet.
+// mpiRun returns the run of these versions of a job j: each line is "TYPE KIND NAME UID OWNER" and more in YAML. Versions are ten
+// seconds apart, so that no violation is excused because the operator could not know yet.
 func mpiRun(t *testing.T, version string, lines ...string) *history.Run {
 	t.Helper()
 	resources := map[string]schema.GroupVersionResource{"MPIJob": mpiJobs(version), "Pod": core("pods"), "Service": core("services"), "Secret": core("secrets"),
@@ -37,7 +37,7 @@ func mpiRun(t *testing.T, version string, lines ...string) *history.Run {
 	return history.Of(history.Subject{Resource: mpiJobs(version), Namespace: "ns", Name: "j"}, versions...)
 }
 
-// breaks compares the rules that a run breaks, when it is its own reference, with those that it should, of which each begins so.
+// breaks compares the rules that a run breaks, as its own reference, with those it should break; want has the beginning of each text.
 func breaks(t *testing.T, want string, o *Operator, l *history.Run, journal, lists []proxy.Entry) {
 	t.Helper()
 	var texts []string

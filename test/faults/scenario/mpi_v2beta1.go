@@ -8,9 +8,9 @@ import (
 	"stoic/training/kinds/v2beta1"
 )
 
-// mpiV2Beta1 is the training operator with MPIJobs of kubeflow.org/v2beta1: workers, and a launcher that a batch/v1 Job runs.
-// The Job's controller is that of the control plane, so the launcher's pod is the second step of a chain of owners. Of the
-// Service and of the Secret the operator never hears again once they are made.
+// mpiV2Beta1 returns the training operator with MPIJobs of kubeflow.org/v2beta1: workers, and a launcher that a batch/v1 Job
+// runs. The Job's controller is that of the control plane, so the launcher's pod is the second step of a chain of owners. The
+// operator does not observe the Service and the Secret after their creation.
 func mpiV2Beta1() *Operator {
 	o := training()
 	o.Name, o.Apart, o.Canary, o.Share, o.Scenarios = "mpi-v2beta1", true, false, 8, mpiV2Beta1Scenarios()
@@ -43,7 +43,7 @@ func mpiV2Beta1Scenarios() []Scenario {
 	at := func(pods ...string) Check { return all(podsOnly(pods...), kept) }
 	started := all(launches, runWithoutService("worker-0", "worker-1"), discovers(2, 2))
 	known := all(was("Stalled"), reported(path))
-	// What no update of a Job may change: it is made again.
+	// This edit changes what no update of a Job may change: the Job is recreated.
 	const another = `{"spec":{"runPolicy":{"suspend":false},"mpiReplicaSpecs":{"Launcher":{"template":{"spec":{"terminationGracePeriodSeconds":7,"containers":[{"name":"mpi","image":"mpi:1"}]}}}}}}`
 	again := Scenario{Name: "mpi2-delete-create", Manifest: job("", "", one),
 		End: all(state("Succeeded"), at("launcher Succeeded", "worker-0 Running"))}

@@ -19,13 +19,13 @@ import (
 	"stoic/test/faults/oracle"
 )
 
-// myDeployments is the operator of examples/operators/mydeployment.
+// myDeployments returns the operator of examples/operators/mydeployment.
 func myDeployments() *Operator {
 	const deploy = "examples/operators/mydeployment/deploy/"
 	return &Operator{Name: "mydeployment", Package: "./examples/operators/mydeployment/cmd",
 		Args: []string{"--kubeconfig", "{kubeconfig}", "--namespace", "{namespace}", "--metrics-bind-address", "0", "--health-probe-bind-address", "0", "{flags}"},
 		User: "system:serviceaccount:mydeployment-system:mydeployment-operator", Permissions: []string{deploy + "namespace.yaml", deploy + "rbac.yaml"},
-		// Its schema takes anything: a malformed MyDeployment must come as far as the operator.
+		// Its schema accepts anything: a malformed MyDeployment must reach the operator.
 		CRDs:     []string{"test/fixtures/mydeployments-open.yaml"},
 		Resource: schema.GroupVersionResource{Group: "apps.example.com", Version: "v1", Resource: "mydeployments"}, Dependents: []schema.GroupVersionResource{core("pods")},
 		Rules: oracle.Rules{Settled: myDeploymentSettled, Restores: isComplete, Status: myDeploymentStatus, Owner: history.Owner, Adopts: true,
@@ -55,21 +55,21 @@ func myDeploymentScenarios() []Scenario {
 	once, left := again, adopted
 	again.Steps = []Step{drop(metav1.DeletePropagationBackground, complete("v1", 2, 1)), anew(once)}
 	adopted.Steps = []Step{drop(metav1.DeletePropagationOrphan, complete("v1", 2, 1)), anew(left)}
-	// Writes: each pod created and deleted, and a status for each of them that comes, is ready or goes, as far as these are not seen
-	// at once; a third more than were counted.
+	// Writes: the creation and deletion of each pod, and a status for each pod that is created, ready or deleted, unless several
+	// are observed together. The numbers are a third above the counted ones.
 	return []Scenario{
 		{Name: "mydeployment-created", Writes: 7, Manifest: myDeployment("1", "0"), End: complete("v1", 2, 1)},
 		{Name: "mydeployment-rolled-out", Writes: 18, Manifest: myDeployment("1", "0"),
 			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", ""))}, End: complete("v2", 2, 1)},
 		{Name: "mydeployment-replaced", Writes: 19, Manifest: myDeployment("0", "1"),
 			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", ""))}, End: complete("v2", 2, 1)},
-		// The second edit comes when a pod of the first one is there, which will never be ready. There are two of them where somebody
-		// has taken a pod of v1 away and has given it back.
+		// The second edit is made when a pod of the first one exists, which will never be ready. There are two of them if another
+		// client has taken a pod of v1 and has given it back.
 		{Name: "mydeployment-half-way", Writes: 26, Manifest: myDeployment("1", "0"),
 			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", `"nodeSelector":{"no":"where"},`)),
 				edit("a third image", all(either(podsWith("v2", 1), podsWith("v2", 2)), podsWith("v1", 2)), image("v3", `"nodeSelector":null,`))}, End: complete("v3", 2, 1)},
-		// A pod of v1 fails while that of v2 is not ready: one is available, which is fewer than must be, and stays until others are. The
-		// next edit comes when another one of v2 is there in its place, as it is in all runs.
+		// A pod of v1 fails while that of v2 is not ready. One pod is available, which is fewer than required, so it stays until
+		// others are. The next edit is made when another pod of v2 has replaced the failed one, as happens in all runs.
 		{Name: "mydeployment-rolled-out-failing", Writes: 32, Manifest: myDeployment("1", "0"),
 			Steps: []Step{edit("another image", complete("v1", 2, 1), image("v2", `"nodeSelector":{"no":"where"},`)),
 				oldPodFails("v1", 2, all(either(podsWith("v2", 1), podsWith("v2", 2)), podsWith("v1", 2))),
@@ -77,7 +77,7 @@ func myDeploymentScenarios() []Scenario {
 		{Name: "mydeployment-scaled", Writes: 20, Manifest: myDeployment("1", "0"),
 			Steps: []Step{edit("to 0", complete("v1", 2, 1), `{"spec":{"replicas":0}}`), edit("and back", complete("v1", 0, 0), `{"spec":{"replicas":2}}`)}, End: complete("v1", 2, 0)},
 		adopted,
-		// Another name cannot be taken while the failed pod has its own: there is no room for one more.
+		// The failed pod must be deleted first: it counts, so there is no room for one more under another name.
 		{Name: "mydeployment-failed", Writes: 14, Manifest: myDeployment("0", "1"), Steps: []Step{podFails(complete("v1", 2, 1))}, End: complete("v1", 2, 0)},
 		{Name: "mydeployment-repaired", Writes: 21, Paths: []string{path}, Manifest: myDeployment("1", "0"),
 			Steps: []Step{spoil(complete("v1", 2, 1), malformed), edit("repair", all(was("Stalled"), reported(path), podsWith("v1", 2)), image("v3", ""))}, End: complete("v3", 2, 1)},
@@ -87,7 +87,7 @@ func myDeploymentScenarios() []Scenario {
 	}
 }
 
-// myDeployment is the manifest of one. The labels are the same in all runs: the names of pods have the hash of the template in them.
+// myDeployment returns a manifest. The labels are the same in all runs: the names of pods contain the hash of the template.
 func myDeployment(surge, unavailable string) func(string) string {
 	return func(name string) string {
 		return fmt.Sprintf(`{apiVersion: apps.example.com/v1, kind: MyDeployment, metadata: {name: %s}, spec: {replicas: 2, selector: {matchLabels: {app: web}}, strategy: {maxSurge: %s, maxUnavailable: %s},
@@ -95,7 +95,7 @@ func myDeployment(surge, unavailable string) func(string) string {
 	}
 }
 
-// imageOf a pod.
+// imageOf returns the image of a pod.
 func imageOf(pod *unstructured.Unstructured) string {
 	containers, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
 	for _, c := range containers {
@@ -106,7 +106,7 @@ func imageOf(pod *unstructured.Unstructured) string {
 	return ""
 }
 
-// podsWith an image: there are so many that are not being deleted.
+// podsWith: so many pods with an image exist that are not being deleted.
 func podsWith(image string, n int) Check {
 	return func(v history.View) (bool, string) {
 		found := 0
@@ -119,8 +119,8 @@ func podsWith(image string, n int) Check {
 	}
 }
 
-// complete: the status says so of the spec as it is, and there are so many pods of that image that run, the n-th of their names each
-// (0 is any), and no others.
+// complete: the status is of the current spec and says that the roll-out is complete. So many running pods of that image exist,
+// each the n-th of its name (0 is any), and no others.
 func complete(image string, n, incarnation int) Check {
 	return func(v history.View) (bool, string) {
 		ok := isComplete(v.Job) && len(v.Pods) == n
@@ -131,7 +131,7 @@ func complete(image string, n, incarnation int) Check {
 	}
 }
 
-// isComplete: the status says that the roll-out of the spec as it is has ended.
+// isComplete: the status says that the roll-out of the current spec has ended.
 func isComplete(u *unstructured.Unstructured) bool {
 	return observed(u) && slices.ContainsFunc(history.Conditions(u), func(c history.Condition) bool { return c.Type == "Progressing" && c.Reason == "Complete" })
 }
@@ -140,7 +140,7 @@ func myDeploymentSettled(u *unstructured.Unstructured) bool {
 	return isComplete(u) || observed(u) && history.Is(u, "Stalled")
 }
 
-// myDeploymentStatus is all of it but times, what failed on the way, and the wording of conditions.
+// myDeploymentStatus returns the whole status except times, what failed on the way, and the wording of conditions.
 func myDeploymentStatus(u *unstructured.Unstructured) map[string]any {
 	found := map[string]any{"observed": observed(u)}
 	for _, field := range []string{"replicas", "readyReplicas", "updatedReplicas", "availableReplicas", "selector"} {
@@ -154,7 +154,7 @@ func myDeploymentStatus(u *unstructured.Unstructured) map[string]any {
 	return found
 }
 
-// podFails is a kubelet's: the first pod fails.
+// podFails is a kubelet's step: the first pod fails.
 func podFails(when Check) Step {
 	failed := func(v history.View) (bool, string) {
 		return slices.ContainsFunc(v.Pods, func(p *unstructured.Unstructured) bool { return ended(p) || v.Incarnations[p.GetUID()] > 1 }), describe(v)
@@ -168,7 +168,7 @@ func podFails(when Check) Step {
 	}}
 }
 
-// oldPodFails is a kubelet's: of n running pods of an image one fails, if none did, nor is being deleted.
+// oldPodFails is a kubelet's step: one of n running pods of an image fails, if none has failed or is being deleted.
 func oldPodFails(image string, n int, when Check) Step {
 	running := func(p *unstructured.Unstructured) bool { return imageOf(p) == image && runs(p) }
 	failed := func(v history.View) (bool, string) {
@@ -183,7 +183,7 @@ func oldPodFails(image string, n int, when Check) Step {
 	}}
 }
 
-// allowed is how many pods a spec lets there be, and how many must be available; known is false for one that is malformed.
+// allowed returns how many pods a spec allows, and how many must be available; known is false for a malformed spec.
 func allowed(u *unstructured.Unstructured) (most, least int64, known bool) {
 	n, ok1, err1 := unstructured.NestedInt64(u.Object, "spec", "replicas")
 	surge, ok2, err2 := unstructured.NestedInt64(u.Object, "spec", "strategy", "maxSurge")
@@ -191,14 +191,14 @@ func allowed(u *unstructured.Unstructured) (most, least int64, known bool) {
 	return n + surge, n - unavailable, ok1 && ok2 && ok3 && err1 == nil && err2 == nil && err3 == nil
 }
 
-// pods of one MyDeployment at a version, and what its last two specs allow: a decision may rest on the former one.
+// podsAt has the pods of one MyDeployment at a version, and what its last two specs allow: a decision may rest on the former one.
 type podsAt struct {
 	pods        map[types.UID]*unstructured.Unstructured
 	given       map[types.UID]time.Time // when others took a pod from another owner and gave it to this one: the operator never does
 	most, least []int64
 }
 
-// known counts the pods of which an operator that acts at a time can know.
+// known counts the pods that an operator acting at a time can know of.
 func (p podsAt) known(at time.Time, notice time.Duration) (n int) {
 	for uid := range p.pods {
 		if given, ok := p.given[uid]; !ok || at.Sub(given) > notice {
@@ -208,7 +208,7 @@ func (p podsAt) known(at time.Time, notice time.Duration) (n int) {
 	return n
 }
 
-// eachVersion calls a rule at every version of a pod, with what there was just before it; first says that the pod is new.
+// eachVersion calls a rule at every version of a pod, with what existed just before it; first reports whether the pod is new.
 func eachVersion(c *oracle.Case, rule func(before podsAt, owner types.UID, v history.Version, first bool) string) (found []string) {
 	all, seen := map[types.UID]*podsAt{}, map[types.UID]bool{}
 	of := func(uid types.UID) *podsAt {
@@ -249,7 +249,7 @@ func eachVersion(c *oracle.Case, rule func(before podsAt, owner types.UID, v his
 	return found
 }
 
-// last are the values of the last two specs: those before and after an edit, of which there may be several versions.
+// lastTwo returns the last two distinct values: those before and after an edit, as several versions may have the same.
 func lastTwo(values []int64) (found []int64) {
 	for i := len(values) - 1; i >= 0 && len(found) < 2; i-- {
 		if !slices.Contains(found, values[i]) {
@@ -259,8 +259,8 @@ func lastTwo(values []int64) (found []int64) {
 	return found
 }
 
-// neverTooMany: no pod is created when there are as many as the strategy allows, terminating ones counted. A pod that others have
-// just given back is not known yet.
+// neverTooMany: no pod is created when there are as many as the strategy allows, including terminating ones. A pod that others
+// have just given back is not known yet.
 func neverTooMany(c *oracle.Case) []string {
 	return eachVersion(c, func(before podsAt, owner types.UID, v history.Version, first bool) string {
 		if !first || v.Type == watch.Deleted || len(before.most) == 0 {
@@ -274,7 +274,7 @@ func neverTooMany(c *oracle.Case) []string {
 	})
 }
 
-// neverTooFew: the operator deletes no available pod when no more are available than must be.
+// neverTooFew: the operator deletes no available pod unless more are available than required.
 func neverTooFew(c *oracle.Case) []string {
 	return eachVersion(c, func(before podsAt, owner types.UID, v history.Version, _ bool) string {
 		was := before.pods[v.Object.GetUID()]

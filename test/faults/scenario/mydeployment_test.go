@@ -14,7 +14,7 @@ import (
 	"stoic/test/faults/proxy"
 )
 
-// recordedPods is a run in the making: each line is "TYPE KIND NAME UID" and more in YAML.
+// recordedPods returns the run of these versions: each line is "TYPE KIND NAME UID" and more in YAML.
 func recordedPods(t *testing.T, lines ...string) *history.Run {
 	t.Helper()
 	o := myDeployments()
@@ -38,7 +38,7 @@ func TestMyDeploymentRules(t *testing.T) {
 		return fmt.Sprintf("%s Pod m-%s %s {metadata: {%s%s}%s}", change, name, name, owner, deleting, text)
 	}
 	two := []string{spec("ADDED", 2, 1, 0), pod("ADDED", "a", "new"), pod("ADDED", "b", "new"), pod("MODIFIED", "a", "ready"), pod("MODIFIED", "b", "ready")}
-	// Others take pod a away and give it back, while the operator makes c for it.
+	// Other clients take pod a and give it back, while the operator creates c to replace it.
 	given := append([]string{spec("ADDED", 2, 0, 1)}, append(two[1:], "MODIFIED Pod m-a a {metadata: {ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: x, uid: x, controller: true}]}}",
 		pod("MODIFIED", "a", "ready"))...)
 	orphan := "ADDED Pod m-o o {metadata: {labels: {a: b}}}"
@@ -92,7 +92,7 @@ func TestMyDeploymentRules(t *testing.T) {
 	}
 }
 
-// TestMyDeploymentSettled: it is complete, or stalled, of the spec as it is.
+// TestMyDeploymentSettled: it is complete, or stalled, for the current spec.
 func TestMyDeploymentSettled(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: Progressing, status: "True", reason: Complete}]}}`:    true,

@@ -24,27 +24,27 @@ type Scenario struct {
 	Operator *Operator // whose scenario it is
 	Resource schema.GroupVersionResource
 	Cluster  bool // the resource is cluster-scoped
-	// Dependents are the resources of dependents that the operator's other scenarios do not have.
+	// Dependents are further resources of dependents, beyond those of the operator's other scenarios.
 	Dependents []schema.GroupVersionResource
 	// Flags that the operator needs. Operators with other flags must not see the job.
 	Flags []string
-	// Slow: a limit of time is part of the run, so that it takes this long and more.
+	// Slow: a time limit is part of the run, so that it takes at least this long.
 	Slow time.Duration
-	// Paths are those of the fields for which the job is rejected at some time of its run.
+	// Paths are those of the fields for which the job is rejected at some point of its run.
 	Paths []string
-	// Writes is how many an operator makes at most in such a run without faults, events left out; 0 is not checked.
+	// Writes is how many writes an operator makes at most in a run without faults, without events; 0 is not checked.
 	Writes int
-	// Manifest of an object of that name, in YAML. {namespace} and {elsewhere} are replaced; see Places.
+	// Manifest returns the object of that name, in YAML. {namespace} and {elsewhere} are replaced; see Places.
 	Manifest func(name string) string
 	Steps    []Step
 	// End: the run has reached its end, and nothing more will change.
 	End Check
 }
 
-// Check says whether what exists is as it shall be, and what is not.
+// Check reports whether the view is as it should be, and what it saw.
 type Check = func(history.View) (ok bool, saw string)
 
-// Step is something that the user or a kubelet does when the time has come. When must hold also after Do was done.
+// Step is what the user or a kubelet does when the time has come. When must also hold after Do was done.
 type Step struct {
 	Name string
 	When Check
@@ -53,7 +53,7 @@ type Step struct {
 	Spoils, Orphans bool
 }
 
-// Actor is who takes the steps: the user, the kubelets and the schedulers, with an administrator's permissions.
+// Actor takes the steps as the user, the kubelets and the schedulers, with an administrator's permissions.
 type Actor struct {
 	Client         dynamic.Interface
 	Namespace, Job string
@@ -66,7 +66,7 @@ type Places struct{ Namespace, Elsewhere string }
 // SandboxLabel is on every cluster-scoped object, with the namespace of its sandbox: operators of other sandboxes do not see it.
 const SandboxLabel = "faults.stoic/sandbox"
 
-// Subject is whose run it is, if the object has that name.
+// Subject returns the subject of the run, if the object has that name.
 func (s Scenario) Subject(p Places, name string) history.Subject {
 	if s.Cluster {
 		return history.Subject{Resource: s.Resource, Name: name, Also: []string{p.Namespace, p.Elsewhere, metav1.NamespaceDefault}, Of: s.watched()}
@@ -78,7 +78,7 @@ func (s Scenario) Subject(p Places, name string) history.Subject {
 	return subject
 }
 
-// watched are the resources of a run; nil of a scenario that is no operator's, of which places alone are known.
+// watched returns the resources of a run; nil for a scenario without an operator, of which only the places are known.
 func (s Scenario) watched() []schema.GroupVersionResource {
 	if s.Operator == nil {
 		return nil
@@ -86,7 +86,7 @@ func (s Scenario) watched() []schema.GroupVersionResource {
 	return Resources([]Scenario{s})
 }
 
-// fill replaces {name}, {namespace} and {elsewhere} by what they are in the run of a subject.
+// fill replaces {name}, {namespace} and {elsewhere} by their values in the run of a subject.
 func fill(text string, s history.Subject) string {
 	all := append([]string{s.Namespace}, s.Also...)
 	if s.Namespace == "" {
@@ -101,7 +101,7 @@ func fill(text string, s history.Subject) string {
 	return strings.NewReplacer(words...).Replace(text)
 }
 
-// Live creates the object and takes the steps as their time comes, until the run is at its end.
+// Run creates the object and takes the steps when their time comes, until the run is at its end.
 func (s Scenario) Run(ctx context.Context, a Actor) error {
 	for _, step := range append([]Step{s.begin()}, s.Steps...) {
 		if err := take(ctx, a, step); err != nil {
@@ -119,10 +119,10 @@ func (s Scenario) begin() Step {
 	return Step{Name: "create the job", When: always, Do: func(ctx context.Context, a Actor) error { return a.create(ctx, s) }}
 }
 
-// pauseAfter an error that need not come again.
+// pauseAfter is the pause after an error that may not recur.
 const pauseAfter = 100 * time.Millisecond
 
-// take a step. An API server that does not answer, or an object that has changed meanwhile, is no reason to give up.
+// take takes a step. It retries if the API server does not answer, or if an object has changed meanwhile.
 func take(ctx context.Context, a Actor, step Step) error {
 	var last error
 	for {
@@ -141,12 +141,12 @@ func take(ctx context.Context, a Actor, step Step) error {
 	}
 }
 
-// hopeless: the request itself is wrong, and so is this package.
+// hopeless reports whether the request itself is wrong, which is a bug of this package.
 func hopeless(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// Primary is where the object of the run is.
+// Primary returns the client for the resource and namespace of the run's object.
 func (a Actor) Primary() dynamic.ResourceInterface {
 	s := a.Run.Subject()
 	return a.Client.Resource(s.Resource).Namespace(s.Namespace)
@@ -162,11 +162,11 @@ func (a Actor) create(ctx context.Context, s Scenario) error {
 		u.SetLabels(map[string]string{SandboxLabel: a.Namespace})
 	}
 	written := subject.Resource
-	written.Version = u.GroupVersionKind().Version // authors may write another version than the operator reads
+	written.Version = u.GroupVersionKind().Version // users may write another version than the operator reads
 	return a.store(ctx, a.Client.Resource(written).Namespace(subject.Namespace), u)
 }
 
-// store creates an object, if it is not there.
+// store creates an object if it does not exist.
 func (a Actor) store(ctx context.Context, objects dynamic.ResourceInterface, u *unstructured.Unstructured) error {
 	made, err := objects.Create(ctx, u, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
@@ -178,7 +178,7 @@ func (a Actor) store(ctx context.Context, objects dynamic.ResourceInterface, u *
 	return a.Run.AwaitReported(ctx, made)
 }
 
-// CleanUp deletes what is left of a run, and waits until it is gone.
+// CleanUp deletes what is left of a run, and waits until it no longer exists.
 func (s Scenario) CleanUp(ctx context.Context, a Actor) error {
 	gone := Step{Name: "nothing is left", When: always, Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
@@ -196,7 +196,7 @@ func (s Scenario) CleanUp(ctx context.Context, a Actor) error {
 	return a.Run.Await(ctx, "nothing to be left", nothing)
 }
 
-// DeleteOrphans deletes the dependents of a run that have no owner any more, if another run in the namespace could adopt them: the
+// DeleteOrphans deletes the dependents of a run that have lost their owner, if another run in the namespace could adopt them: the
 // labels of pods are the same in all runs of an operator that adopts.
 func (s Scenario) DeleteOrphans(ctx context.Context, a Actor) error {
 	if !s.Operator.Rules.Adopts {
@@ -213,7 +213,7 @@ func (s Scenario) DeleteOrphans(ctx context.Context, a Actor) error {
 	return nil
 }
 
-// remove one object, if it is still that one.
+// remove deletes one object, with its UID as a precondition.
 func (a Actor) remove(ctx context.Context, u *unstructured.Unstructured, propagation metav1.DeletionPropagation) error {
 	if u == nil || u.GetDeletionTimestamp() != nil {
 		return nil
@@ -228,11 +228,11 @@ func (a Actor) remove(ctx context.Context, u *unstructured.Unstructured, propaga
 		return fmt.Errorf("delete %s %s/%s: %w", u.GetKind(), a.Namespace, u.GetName(), err)
 	}
 	later := u.DeepCopy()
-	later.SetResourceVersion(strconv.FormatUint(history.Revision(u)+1, 10)) // that of the deletion is not known
+	later.SetResourceVersion(strconv.FormatUint(history.Revision(u)+1, 10)) // a lower bound: the version of the deletion is not known
 	return a.Run.AwaitReported(ctx, later)
 }
 
-// of is where the objects are that are like this one.
+// of returns the client for the resource and namespace of an object.
 func (a Actor) of(u *unstructured.Unstructured) dynamic.ResourceInterface {
 	return a.Client.Resource(a.Run.ResourceOf(u.GetUID())).Namespace(u.GetNamespace())
 }

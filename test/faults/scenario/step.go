@@ -13,7 +13,7 @@ import (
 	"stoic/test/faults/history"
 )
 
-// edit is the user's: a merge patch of the object, in which {name}, {namespace} and {elsewhere} are replaced.
+// edit is the user's step: a merge patch of the object, in which {name}, {namespace} and {elsewhere} are replaced.
 func edit(what string, when Check, patch string) Step {
 	done := func(v history.View) (bool, string) {
 		var wanted map[string]any
@@ -32,14 +32,14 @@ func edit(what string, when Check, patch string) Step {
 	}}
 }
 
-// spoil is the user's: an edit that makes the object malformed.
+// spoil is the user's step: an edit that makes the object malformed.
 func spoil(when Check, patch string) Step {
 	s := edit("malformed", when, patch)
 	s.Spoils = true
 	return s
 }
 
-// holds says whether a merge patch would change nothing.
+// holds reports whether a merge patch would change nothing.
 func holds(found, patch any) bool {
 	wanted, isObject := patch.(map[string]any)
 	object, ok := found.(map[string]any)
@@ -62,7 +62,7 @@ func jsonOf(value any) string {
 	return string(text)
 }
 
-// drop is the user's: the deletion of the first job of that name.
+// drop is the user's step: the deletion of the first job of that name.
 func drop(propagation metav1.DeletionPropagation, when Check) Step {
 	dropped := func(v history.View) (bool, string) {
 		return v.Job == nil || v.Job.GetDeletionTimestamp() != nil || v.Incarnations[v.Job.GetUID()] > 1, ""
@@ -76,7 +76,7 @@ func drop(propagation metav1.DeletionPropagation, when Check) Step {
 	}}
 }
 
-// end is a kubelet's: the n-th pod of that name ends with an exit code when the check holds.
+// end is a kubelet's step: the n-th pod of that name ends with an exit code when the check holds.
 func end(name string, n int, code int64, when Check) Step {
 	past := func(v history.View) (bool, string) {
 		pod := v.Pod(v.Name + "-" + name)
@@ -100,7 +100,7 @@ func end(name string, n int, code int64, when Check) Step {
 	}}
 }
 
-// restart is a kubelet's: the containers of the first pod of that name fail and are restarted in it.
+// restart is a kubelet's step: the containers of the first pod of that name fail and restart in place.
 func restart(name string, when Check) Step {
 	return Step{Name: "pod " + name + " restarts in place", When: either(restarted(name), when), Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
@@ -116,7 +116,7 @@ func restart(name string, when Check) Step {
 	}}
 }
 
-// restarted: the containers of a pod were.
+// restarted: the containers of a pod have restarted.
 func restarted(name string) Check {
 	return func(v history.View) (bool, string) {
 		if pod := v.Pod(v.Name + "-" + name); pod != nil {
@@ -145,7 +145,7 @@ func (a Actor) conclude(ctx context.Context, pod *unstructured.Unstructured, cod
 	})
 }
 
-// report is a kubelet's: a new status of a pod that has not changed since it was seen.
+// report writes a new status of a pod, as its kubelet, if the pod has not changed since it was seen.
 func (a Actor) report(ctx context.Context, pod *unstructured.Unstructured, phase string, change func(container map[string]any)) error {
 	if pod == nil {
 		return fmt.Errorf("job %s/%s: the pod is gone", a.Namespace, a.Job)
@@ -163,7 +163,7 @@ func (a Actor) report(ctx context.Context, pod *unstructured.Unstructured, phase
 	return a.patchStatus(ctx, pod, types.StrategicMergePatchType, status)
 }
 
-// patchStatus of an object, if it has not changed since it was seen.
+// patchStatus patches the status of an object, if the object has not changed since it was seen.
 func (a Actor) patchStatus(ctx context.Context, u *unstructured.Unstructured, kind types.PatchType, status map[string]any) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": u.GetUID(), "resourceVersion": u.GetResourceVersion()}, "status": status})
@@ -177,7 +177,7 @@ func (a Actor) patchStatus(ctx context.Context, u *unstructured.Unstructured, ki
 	return a.Run.AwaitReported(ctx, now)
 }
 
-// admit is a gang scheduler's: it lets the pods of the job's group in.
+// admit is a gang scheduler's step: it admits the pods of the job's group.
 func admit() Step {
 	there := func(v history.View) (bool, string) { return v.Dependent(podGroup) != nil, describe(v) }
 	return Step{Name: "admit the group", When: there, Do: func(ctx context.Context, a Actor) error {

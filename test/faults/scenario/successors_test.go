@@ -12,8 +12,8 @@ import (
 	"stoic/test/faults/proxy"
 )
 
-// versionsOf a run, that long apart, or all at the zero time: each line is "TYPE KIND NAME UID" and more in YAML. The namespace is ns
-// unless it stands before the name.
+// versionsOf returns the versions of a run, that far apart, or all at the zero time: each line is "TYPE KIND NAME UID" and more
+// in YAML. The namespace is ns unless it precedes the name.
 func versionsOf(t *testing.T, apart time.Duration, resources map[string]schema.GroupVersionResource, lines []string) (versions []history.Version) {
 	t.Helper()
 	for i, line := range lines {
@@ -34,8 +34,8 @@ func versionsOf(t *testing.T, apart time.Duration, resources map[string]schema.G
 	return versions
 }
 
-// TestSuccessors: a Deployment goes only when another one of the Foo exists, and a task when there are as many others as the set
-// asks for.
+// TestSuccessors: a Deployment is deleted only if another one of the Foo exists, and a task only if there are as many others as
+// the spec of the set has.
 func TestSuccessors(t *testing.T) {
 	const (
 		foo   = " Foo f u {spec: {}}"

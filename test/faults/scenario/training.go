@@ -12,7 +12,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// TFJobs and PyTorchJobs are the resources of the jobs.
+// TFJobs returns the resource of TFJobs, and PyTorchJobs that of PyTorchJobs.
 func TFJobs() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: "tfjobs"}
 }
@@ -20,7 +20,7 @@ func PyTorchJobs() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: "pytorchjobs"}
 }
 
-// training is the operator that serves jobs.
+// training returns the operator of training jobs.
 func training() *Operator {
 	scenarios := append(endings(), edits()...)
 	scenarios = append(scenarios, deletions()...)
@@ -37,7 +37,7 @@ func training() *Operator {
 	}
 }
 
-// statuses of jobs that no operator writes, as merge patches.
+// statuses returns statuses of jobs that no operator writes, as merge patches.
 func statuses() map[string]any {
 	return map[string]any{
 		"no conditions":              map[string]any{"conditions": []any{}},
@@ -54,14 +54,14 @@ func statuses() map[string]any {
 	}
 }
 
-// replicaType is one of the replica types of a TFJob; fields stand beside replicas, pod and container in the pod's spec and container.
+// replicaType is one replica type of a TFJob, with fields beside replicas, in the spec of the pod and in the container.
 type replicaType struct {
 	name                   string
 	replicas               int
 	fields, pod, container string
 }
 
-// tfJob is the manifest of one.
+// tfJob returns the manifest of a TFJob.
 func tfJob(policy string, rtypes ...replicaType) func(string) string {
 	return func(job string) string {
 		var text strings.Builder
@@ -88,10 +88,10 @@ func workers(n int, fields string) replicaType {
 	return replicaType{name: "Worker", replicas: n, fields: fields}
 }
 
-// A replica that failed is recreated when its pod is ten seconds old.
+// aPause: a replica that failed is recreated when its pod is ten seconds old.
 const aPause = 10 * time.Second
 
-// endings are the ways in which a job ends by itself.
+// endings returns the ways in which a job ends by itself.
 func endings() []Scenario {
 	const running, clean = "cleanPodPolicy: Running", "cleanPodPolicy: All"
 	return []Scenario{
@@ -116,7 +116,7 @@ func endings() []Scenario {
 		{Name: "backoff-limit-in-place", Manifest: tfJob(running+", backoffLimit: 1", workers(1, "restartPolicy: OnFailure")),
 			Steps: []Step{restart("worker-0", run("worker-0"))},
 			End:   all(state("Failed"), children())},
-		// The limit is set when the pods run: counted from the beginning, it might be reached while the operator is down.
+		// The limit is set once the pods run: counted from the beginning, it could be reached while the operator is down.
 		{Name: "deadline", Slow: 5 * time.Second, Manifest: tfJob(running, workers(1, "")),
 			Steps: []Step{edit("set a deadline", run("worker-0"), `{"spec":{"runPolicy":{"activeDeadlineSeconds":5}}}`)},
 			End:   all(state("Failed"), children())},
@@ -126,14 +126,14 @@ func endings() []Scenario {
 	}
 }
 
-// edits are changes of a job's spec.
+// edits returns changes of a job's spec.
 func edits() []Scenario {
 	const cpu = `{"spec":{"tfReplicaSpecs":{"Worker":{"template":{"spec":{"containers":[{"name":"tensorflow","image":"training:1","resources":{"limits":{"cpu":%q}}}]}}}}}}`
 	const path = "spec.tfReplicaSpecs.Worker.template.spec.containers[0].resources.limits.cpu"
 	right, wrong := fmt.Sprintf(cpu, "1"), fmt.Sprintf(cpu, "1e1.5")
 	noChildren := children()
-	// An author who repairs a spec has read what is wrong with it: an operator that dies before it tells need not tell
-	// of what is no more.
+	// A user who repairs a spec has read the errors in it: an operator that dies before it reports an error need not report it
+	// after the repair.
 	known := all(was("Stalled"), reported(path))
 	return []Scenario{
 		{Name: "scale-up", Manifest: tfJob("", workers(1, "")),
@@ -158,7 +158,7 @@ func edits() []Scenario {
 	}
 }
 
-// deletions are the ways in which a user deletes a job.
+// deletions returns the ways in which a user deletes a job.
 func deletions() []Scenario {
 	both := run("worker-0", "worker-1")
 	deletion := func(name string, propagation metav1.DeletionPropagation, end Check) Scenario {
@@ -168,7 +168,7 @@ func deletions() []Scenario {
 		End: all(state("Succeeded"), children("worker-0 Succeeded"))}
 	once := again
 	again.Steps = []Step{drop(metav1.DeletePropagationBackground, run("worker-0")), anew(once),
-		// The old job's service may stand in the way for a moment; a worker that ends before it has its own was none.
+		// The old job's service may occupy the name for a moment. A worker must not end before it has its own service.
 		end("worker-0", 2, 0, served("worker-0"))}
 	return []Scenario{
 		deletion("delete-foreground", metav1.DeletePropagationForeground, nothing),
@@ -178,10 +178,10 @@ func deletions() []Scenario {
 	}
 }
 
-// others need more than pods and services.
+// others returns the scenarios that need more than pods and services.
 func others() []Scenario {
 	return []Scenario{
-		// Nothing places pods for Volcano here: their template names the scheduler that is there.
+		// No Volcano scheduler places pods here, so their template names the scheduler that exists.
 		{Name: "gang", Flags: []string{"--gang-scheduler-name=volcano"}, Dependents: []schema.GroupVersionResource{{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"}},
 			Manifest: tfJob("cleanPodPolicy: Running", replicaType{name: "Worker", replicas: 2, pod: "schedulerName: default-scheduler"}),
 			Steps:    []Step{admit(), end("worker-0", 1, 0, run("worker-1"))},

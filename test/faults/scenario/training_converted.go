@@ -9,8 +9,8 @@ import (
 	"stoic/training/versions"
 )
 
-// trainingConverted is the training operator beside its webhook. Authors write TFJobs as v1beta2 and edit them as v1, so that each
-// has a field manager of either version: the API server asks the webhook at every write of the operator's.
+// trainingConverted returns the training operator beside its webhook. Users write TFJobs as v1beta2 and edit them as v1, so that
+// each has field managers of both versions: the API server calls the webhook at every write of the operator.
 func trainingConverted() *Operator {
 	o := training()
 	o.Name, o.Apart, o.Canary, o.Share, o.Sample = "training-converted", true, false, 24, []string{"converted-succeed"}
@@ -27,8 +27,8 @@ func trainingConverted() *Operator {
 	return o
 }
 
-// asV1Beta2 is the manifest of a TFJob in v1beta2, which has no run policy. There the default of cleanPodPolicy is Running, and not None as
-// in v1, so None is written out.
+// asV1Beta2 returns the manifest of a TFJob in v1beta2, which has no run policy. There the default of cleanPodPolicy is Running,
+// and not None as in v1, so None is written explicitly.
 func asV1Beta2(manifest string) string {
 	object := map[string]any{}
 	if err := yaml.Unmarshal([]byte(manifest), &object); err != nil {

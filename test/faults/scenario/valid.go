@@ -11,12 +11,12 @@ import (
 	"stoic/training/operator"
 )
 
-// watchesOf kinds of training jobs.
+// watchesOf returns the watches of kinds of training jobs.
 func watchesOf(all ...*jobs.Kind) func() []watch.Watch {
 	return func() []watch.Watch { return operator.Watches(all, nil) }
 }
 
-// validJobs are jobs of every kind with a field of each sort. Their pods run on any cluster.
+// validJobs returns jobs of every kind with a field of each sort. Their pods run on any cluster.
 func validJobs() (all []func(name string) string) {
 	const elastic = "  elasticPolicy: {minReplicas: 1, maxReplicas: 3, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]}\n"
 	for _, v := range []struct {
@@ -39,7 +39,7 @@ func validJobs() (all []func(name string) string) {
 	return all
 }
 
-// validJob has one worker with many fields, and one replica of another type if one is named.
+// validJob returns a job with one worker that has many fields, and one replica of another type if one is named.
 func validJob(kind *jobs.Kind, options, plain, name string) string {
 	container := cmp.Or(kind.Container, "main")
 	if plain != "" {

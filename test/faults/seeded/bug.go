@@ -14,26 +14,26 @@ import (
 //go:embed bugs/*.txtar
 var files embed.FS
 
-// Bug is a mistake that somebody has made before us, as a patch of our own sources.
+// Bug is a mistake that others have made before us, as a patch of our own sources.
 type Bug struct {
 	Name      string
-	Reference string // where it was reported, or where it stands
+	Reference string // where it was reported, or is described
 	Found     string // by whom, or how
 	Wrong     string // what went wrong, in one sentence
-	Package   string // of the test that catches it, as go test wants it: "./training/convert"
+	Package   string // of the test that catches it, as an argument of go test: "./training/convert"
 	Run       string // the pattern for -run
 	Edits     []Edit
-	// Within is how long the test may take. One on a control plane waits for an end that does not come.
+	// Within is how long the test may take. One on a control plane waits for an end that is never reached.
 	Within time.Duration
 }
 
-// usually a test finds a bug within this time.
+// usually is the default of Within.
 const usually = 2 * time.Minute
 
-// Edit puts lines in the place of others. Before must stand in the file exactly once.
+// Edit replaces lines. Before must occur in the file exactly once.
 type Edit struct{ File, Before, After string }
 
-// All are the bugs, in order of name.
+// All returns the bugs, in order of name.
 func All() ([]Bug, error) {
 	entries, err := files.ReadDir("bugs")
 	if err != nil {
@@ -82,7 +82,7 @@ func parse(name string, data []byte) (Bug, error) {
 	return bug, nil
 }
 
-// fact takes in one line of the head.
+// fact reads one line of the head.
 func (b *Bug) fact(line string) error {
 	key, value, _ := strings.Cut(line, ":")
 	value = strings.TrimSpace(value)

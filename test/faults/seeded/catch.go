@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Catch switches the bug on and runs the test that has to notice it. Caught says that the test failed: by its own
-// judgement, or because the process that ran it ended. That it passes without the bug is what the project's test
-// suite shows. An error means that nothing was tried: the patched code does not compile, or there is no such test.
+// Catch switches the bug on and runs the test that must notice it. caught reports that the test failed: by its own judgement, or
+// because its process ended. The project's test suite shows that the test passes without the bug. An error means that nothing was
+// tried: the patched code does not compile, or there is no such test.
 func (b Bug) Catch(ctx context.Context, root string) (caught bool, output string, err error) {
 	dir, err := os.MkdirTemp("", "seeded-")
 	if err != nil {
@@ -30,7 +30,7 @@ func (b Bug) Catch(ctx context.Context, root string) (caught bool, output string
 	}
 	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", file, "-vet=off", "-count=1", "-timeout="+cmp.Or(b.Within, usually).String(), "-run", b.Run, b.Package)
 	cmd.Dir = root
-	// A failure that is wanted is nothing to keep. What the test builds has the bug as well: an operator, for a control plane.
+	// An expected failure need not be kept. What the test builds has the bug as well: an operator, for a control plane.
 	cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=true", "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+file))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second

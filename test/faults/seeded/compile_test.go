@@ -19,8 +19,8 @@ import (
 	"testing"
 )
 
-// compiler checks the types of packages of this module, some files of which are replaced. What they import it knows from the
-// export data of the build cache: a build of each would take minutes.
+// compiler checks the types of packages of this module after some files were replaced. It reads their imports from the export
+// data of the build cache: a build of each would take minutes.
 type compiler struct {
 	files   map[string][]string // of a folder
 	exports map[string]string   // of an import path
@@ -29,7 +29,7 @@ type compiler struct {
 func newCompiler(t *testing.T) *compiler {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./...")
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0") // the race detector wants 1 of this test alone
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0") // the race detector needs 1 for this test alone
 	var out, talk bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &talk
 	if err := cmd.Run(); err != nil {
@@ -50,7 +50,7 @@ func newCompiler(t *testing.T) *compiler {
 	}
 }
 
-// check compiles the packages of the files that are replaced.
+// check type-checks the packages of the replaced files.
 func (c *compiler) check(replaced map[string]string) error {
 	var dirs []string
 	for file := range replaced {
@@ -88,7 +88,7 @@ func (c *compiler) check(replaced map[string]string) error {
 	return nil
 }
 
-// declares says whether a test file of a package has a test that go test -run would run for the first part of a pattern.
+// declares reports whether a test file of a package has a test that go test -run would run for the first part of a pattern.
 func declares(folder, run string) bool {
 	name := strings.Trim(strings.Split(run, "/")[0], "^$")
 	files, _ := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
@@ -98,7 +98,7 @@ func declares(folder, run string) bool {
 	})
 }
 
-// TestCompilerOfBugs: the compiler of the test tells what does not compile from what does.
+// TestCompilerOfBugs: the compiler of the test distinguishes what compiles from what does not.
 func TestCompilerOfBugs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles")

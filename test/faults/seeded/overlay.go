@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Patched are the files that the bug changes, by their path below root, with the bug in them.
+// Patched returns the files that the bug changes, by their path below root, with the bug in them.
 func (b Bug) Patched(root string) (map[string]string, error) {
 	patched := map[string]string{}
 	for _, e := range b.Edits {

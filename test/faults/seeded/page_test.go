@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of bugs into docs/reliability.md")
 
-// TestReliabilityPage: the table on the page is that of the bugs.
+// TestReliabilityPage: the table on the page is up to date.
 func TestReliabilityPage(t *testing.T) {
 	const begin, end = "-update -->\n", "<!-- end of bugs -->"
 	file := filepath.Join("..", "..", "..", "docs", "reliability.md")

@@ -21,7 +21,7 @@ const root = "../../.."
 // withoutAll is how many bugs are switched on by default: each costs a compilation.
 const withoutAll = 2
 
-// TestBugsCanBeSwitchedOn: every patch fits, what it makes compiles, and the test that is to notice it is there.
+// TestBugsCanBeSwitchedOn: every patch fits, the result compiles, and the test that must notice it exists.
 func TestBugsCanBeSwitchedOn(t *testing.T) {
 	bugs, err := All()
 	if err != nil {
@@ -73,7 +73,7 @@ func TestEachBugIsCaught(t *testing.T) {
 			places <- struct{}{}
 			defer func() { <-places }()
 			begin := time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), b.Within+3*time.Minute) // it is compiled first
+			ctx, cancel := context.WithTimeout(t.Context(), b.Within+3*time.Minute) // with time for the compilation
 			defer cancel()
 			caught, output, err := b.Catch(ctx, root)
 			took := time.Since(begin).Round(100 * time.Millisecond)
@@ -90,7 +90,7 @@ func TestEachBugIsCaught(t *testing.T) {
 	}
 }
 
-// noticing is the innermost test that failed first, or what ended the process.
+// noticing returns the innermost test that failed first, or what ended the process.
 func noticing(output string) string {
 	first := ""
 	for line := range strings.Lines(output) {
@@ -106,7 +106,7 @@ func noticing(output string) string {
 	return first
 }
 
-// TestPatchThatDoesNotFit: a bug that cannot be switched on any more is an error.
+// TestPatchThatDoesNotFit: a bug that can no longer be switched on is an error.
 func TestPatchThatDoesNotFit(t *testing.T) {
 	for text, fits := range map[string]bool{"a\nb\nc\n": true, "a\nc\n": false, "b\nb\n": false, "ab\n": false, "b\n": true} {
 		got, err := Edit{Before: "b\n", After: "x\ny\n"}.apply(text)
@@ -138,14 +138,14 @@ func TestCatchTellsApart(t *testing.T) {
 		t.Skip("it compiles")
 	}
 	harmless := Bug{Name: "harmless", Package: "./test/faults/seeded", Run: "^TestParse$",
-		Edits: []Edit{{"test/faults/seeded/table.go", "// Table is a Markdown table of all bugs.\n", "// Another comment.\n"}}}
+		Edits: []Edit{{"test/faults/seeded/table.go", "// Table returns a Markdown table of all bugs.\n", "// Another comment.\n"}}}
 	if caught, output, err := harmless.Catch(t.Context(), root); caught || err != nil {
 		t.Errorf("a bug that does no harm: %v, %v\n%s", caught, err, output)
 	}
 	nowhere := harmless
 	nowhere.Run = "^TestThatIsNotThere$"
 	broken := harmless
-	broken.Edits = []Edit{{"test/faults/seeded/table.go", "// Table is a Markdown table of all bugs.\n", "var x = y\n"}}
+	broken.Edits = []Edit{{"test/faults/seeded/table.go", "// Table returns a Markdown table of all bugs.\n", "var x = y\n"}}
 	gone := harmless
 	gone.Edits = []Edit{{"test/faults/seeded/table.go", "// There is no such line.\n", ""}}
 	for _, b := range []Bug{nowhere, broken, gone} {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Table is a Markdown table of all bugs.
+// Table returns a Markdown table of all bugs.
 func Table() (string, error) {
 	bugs, err := All()
 	if err != nil {
@@ -20,7 +20,7 @@ func Table() (string, error) {
 	return b.String(), nil
 }
 
-// Layer is the part of the operator that the bug is in.
+// Layer returns the part of the operator that the bug is in.
 func (b Bug) Layer() string {
 	switch folder, _, _ := strings.Cut(b.Edits[0].File, "/"); {
 	case strings.HasPrefix(b.Edits[0].File, "training/plan/"):

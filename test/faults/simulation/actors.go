@@ -12,13 +12,13 @@ const (
 
 func podPath(name string) string { return "/api/v1/namespaces/" + namespace + "/pods/" + name }
 
-// kubeletSteps: what may become of each pod.
+// kubeletSteps adds what may happen to each pod.
 func (s *schedule) kubeletSteps(c *choices) {
 	w := s.profile.kubelet
 	for _, name := range s.mirror.podNames() {
 		p := s.mirror.pods[name]
 		if p.Labels[labelJob] == "" {
-			continue // a stranger's
+			continue // another owner's
 		}
 		switch {
 		case p.deleting:
@@ -35,7 +35,7 @@ func (s *schedule) kubeletSteps(c *choices) {
 			c.add(w/4, func() { s.ends(p, "Failed", pick(s.rng, 1, 127, 130, 137, -1)) })
 			c.add(w/12, func() { s.restarts(p) })
 		}
-		c.add(w/10, func() { s.gone(p) }) // its node was, or somebody forced it
+		c.add(w/10, func() { s.gone(p) }) // its node was lost, or a user forced the deletion
 	}
 }
 
@@ -53,7 +53,7 @@ func (s *schedule) restarts(p *pod) {
 		"state": map[string]any{"running": map[string]any{}}}}})
 }
 
-// ends a pod; a negative code is an eviction, which leaves none.
+// ends ends a pod. A negative code is an eviction, which leaves no exit code.
 func (s *schedule) ends(p *pod, phase string, code int) {
 	statuses := []any{}
 	if code >= 0 {
@@ -71,20 +71,20 @@ func (s *schedule) gone(p *pod) {
 		encode(map[string]any{"gracePeriodSeconds": 0, "preconditions": map[string]any{"uid": p.UID}}))
 }
 
-// collectorSteps: what the garbage collector may do.
+// collectorSteps adds what the garbage collector may do.
 func (s *schedule) collectorSteps(c *choices) {
 	for _, step := range s.model.Collect() {
 		c.add(4, func() { s.note("collector: %s", step.What); step.Do(); s.absorb() })
 	}
 }
 
-// user is the author of the job, and whoever else may write to it and its children.
+// user is the user who wrote the job, and any other client that may write to it and its children.
 type user struct {
 	*schedule
-	broken    string // the path of what is wrong with the spec now
+	broken    string // the path of the error in the spec now; "" if there is none
 	made      int    // how many jobs
-	tampered  bool   // somebody wrote a status, or the ledger, of this very job
-	postponed bool   // and said that it begins in the future: that puts a deadline off
+	tampered  bool   // a user wrote the status, or the ledger, of this very job
+	postponed bool   // and with a start in the future, which postpones a deadline
 	hidden    []string
 	strangers []string // resource/name of foreign objects
 }
@@ -108,7 +108,7 @@ func (u *user) edit(patch map[string]any) int {
 
 func (u *user) editSpec(spec map[string]any) { u.edit(map[string]any{"spec": spec}) }
 
-// steps that the user may take.
+// steps adds what the user may do.
 func (u *user) steps(c *choices) {
 	const w = 4
 	j := u.mirror.job()
@@ -145,7 +145,7 @@ func (u *user) toggle() {
 	u.editSpec(map[string]any{"runPolicy": map[string]any{"suspend": u.manifest.suspend}})
 }
 
-// scale the workers.
+// scale changes the number of workers.
 func (u *user) scale() {
 	if u.broken != "" {
 		return
@@ -158,7 +158,7 @@ func (u *user) scale() {
 	u.editSpec(map[string]any{u.manifest.replicaSpecsField(): map[string]any{r.name: map[string]any{"replicas": r.replicas}}})
 }
 
-// confuse makes the spec one that no job can be made from.
+// confuse makes the spec malformed.
 func (u *user) confuse() {
 	field := u.manifest.replicaSpecsField()
 	worker := func(change map[string]any) map[string]any {
@@ -185,7 +185,7 @@ func (u *user) repair() {
 	u.editSpec(u.manifest.spec())
 }
 
-// tamper with what only the operator writes.
+// tamper changes what only the operator writes.
 func (u *user) tamper() {
 	u.tampered = true
 	set := func(status any) {
@@ -215,7 +215,7 @@ func (u *user) remove() {
 	u.request("user", http.MethodDelete, u.job(), jsonType, encode(map[string]any{"propagationPolicy": policy}))
 }
 
-// squat takes the name of a child.
+// squat creates a foreign object with the name of a child.
 func (u *user) squat() {
 	r := u.manifest.rtypes[u.rng.IntN(len(u.manifest.rtypes))]
 	name := u.manifest.pod(&r, u.rng.IntN(2))
@@ -236,7 +236,7 @@ func (u *user) deletePod(p *pod) {
 	u.request("user", http.MethodDelete, podPath(p.Name), jsonType, []byte(`{}`))
 }
 
-// relabel a pod: labels are for listing, and one of them is what the operator's watch selects by.
+// relabel changes a label of a pod: labels are for listing, and the operator's watch selects by one of them.
 func (u *user) relabel(p *pod) {
 	labels := map[string]any{}
 	switch u.rng.IntN(4) {
@@ -250,13 +250,13 @@ func (u *user) relabel(p *pod) {
 		labels[labelOperator] = nil
 		u.hidden = append(u.hidden, p.Name)
 		for _, process := range u.processes {
-			delete(process.made, "pods/"+p.Name) // it does not see it any more
+			delete(process.made, "pods/"+p.Name) // it no longer sees the pod
 		}
 	}
 	u.request("user", http.MethodPatch, podPath(p.Name), mergeType, encode(map[string]any{"metadata": map[string]any{"labels": labels}}))
 }
 
-// show puts back the label of all pods that were hidden.
+// show restores the label of all pods that were hidden.
 func (u *user) show() {
 	for _, name := range u.hidden {
 		if u.mirror.pods[name] != nil {
@@ -267,7 +267,7 @@ func (u *user) show() {
 	u.hidden = nil
 }
 
-// leave: strangers take their things away.
+// leave deletes the foreign objects.
 func (u *user) leave() {
 	for _, s := range u.strangers {
 		u.request("user", http.MethodDelete, "/api/v1/namespaces/"+namespace+"/"+s, jsonType, []byte(`{"gracePeriodSeconds":0}`))
@@ -275,7 +275,7 @@ func (u *user) leave() {
 	u.strangers = nil
 }
 
-// The names that the operator and its users have agreed on.
+// The names that the operator and its users share.
 const (
 	labelOperator = "training.kubeflow.org/operator-name"
 	labelJob      = "training.kubeflow.org/job-name"

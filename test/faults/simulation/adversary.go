@@ -14,19 +14,19 @@ import (
 	"stoic/test/faults/apimodel"
 )
 
-// profile is what kind of adversary a schedule has. Each has its own preferences: some faults happen often in some schedules
-// and never in others, which reaches more than a little of everything everywhere.
+// profile is the kind of adversary of a schedule. Each has its own preferences: some faults happen often in some schedules and
+// never in others, which reaches more than a little of everything everywhere.
 type profile struct {
 	steps int
-	// faultRate and edits are of how many steps in a hundred the adversary, or the user, makes use.
+	// faultRate and edits are in how many of a hundred steps the adversary, or the user, acts.
 	faultRate, edits int
-	// Weights of faults among each other; of what goes on anyway among each other.
+	// Weights of faults relative to each other, and of normal steps relative to each other.
 	lose, drop, refuse, late, stale, cut, bookmark, crash int
 	lag, time, kubelet                                    int
 	warm                                                  bool // the first process has read everything before the adversary begins
 	twins                                                 bool // two processes may run at once
 	noWatchList                                           bool
-	ends                                                  bool // replicas end well when all is fair
+	ends                                                  bool // replicas succeed once all is fair
 }
 
 func drawProfile(r *rand.Rand) profile {
@@ -43,7 +43,7 @@ type step struct {
 	do     func()
 }
 
-// choices collects steps. Their order depends on nothing but the seed.
+// choices collects steps. Their order depends only on the seed.
 type choices struct{ all []step }
 
 func (c *choices) add(weight int, do func()) {
@@ -70,17 +70,17 @@ func (c *choices) choose(r *rand.Rand) bool {
 	return false
 }
 
-// adversary does one thing: a fault, an edit, or what goes on anyway.
+// adversary does one thing: a fault, an edit, or a normal step.
 func (s *schedule) adversary() {
 	var goesOn, faults, edits choices
 	faultRate := s.profile.faultRate
 	for i, q := range s.requests() {
 		if q.resource == "discovery" && i > 0 && s.requests()[i-1].key == q.key {
-			continue // two resources of one version ask alike; who came first is chance, so they are answered together
+			continue // two resources of one version send equal requests in random order, so they are answered together
 		}
 		s.requestSteps(&goesOn, &faults, q)
 		if q.writes() {
-			faultRate = 2 * s.profile.faultRate // that is when it counts
+			faultRate = 2 * s.profile.faultRate // faults matter most then
 		}
 	}
 	for _, w := range slices.Clone(s.streams) {
@@ -101,7 +101,7 @@ func (s *schedule) adversary() {
 	}
 }
 
-// requests that wait, in an order that is the same in each run.
+// requests returns the requests that wait, in an order that is the same in each run.
 func (s *schedule) requests() []*request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *schedule) requestSteps(goesOn, faults *choices, q *request) {
 	faults.add(times*s.profile.crash, func() { s.serve(q, false); s.crash(q.from) })
 }
 
-// short names a request in the trace: a hash stands for its body.
+// short names a request in the trace, with a hash for its body.
 func short(q *request) string {
 	sum := fnv.New32a()
 	_, _ = io.WriteString(sum, q.key) // never fails
@@ -199,7 +199,7 @@ func (s *schedule) serve(q *request, stale bool) answer {
 	return answer{code: code, body: body}
 }
 
-// said is the message of a refusal.
+// said returns the message of a rejection.
 func said(code int, body []byte) string {
 	if code < 300 {
 		return ""
@@ -236,13 +236,13 @@ func (s *schedule) lose(q *request) {
 	s.note("lose %s", short(q))
 	q.from.failed(q.resource)
 	err := errCut
-	if q.reflects() { // these client-go sends again by itself; of a reconcile nobody could say then whether it still runs
+	if q.reflects() { // client-go retries these by itself; for a reconcile it would be unknown whether it still runs
 		err = pick(s.rng, error(syscall.ECONNRESET), io.ErrUnexpectedEOF, errCut)
 	}
 	s.reply(q, answer{err: err})
 }
 
-// drop carries a request out and does not say so.
+// drop carries a request out and loses the answer.
 func (s *schedule) drop(q *request) {
 	s.count("dropped")
 	s.serve(q, false)
@@ -253,7 +253,7 @@ func (s *schedule) drop(q *request) {
 	}
 }
 
-// refuse answers a request as an API server may that is busy, starts, or has a webhook that does.
+// refuse answers a request like an API server that is busy or starts, or whose webhook rejects it.
 func (s *schedule) refuse(q *request) {
 	refusals := []answer{
 		refusal(http.StatusTooManyRequests, "TooManyRequests", "the server has received too many requests and has asked us to try again later"),
@@ -261,7 +261,7 @@ func (s *schedule) refuse(q *request) {
 		refusal(http.StatusServiceUnavailable, "ServiceUnavailable", "the server is currently unable to handle the request"),
 		refusal(http.StatusGatewayTimeout, "Timeout", "the request did not complete within the allotted time"),
 	}
-	if q.writes() && q.resource != "events" { // an event that is refused for good is given up, and may be
+	if q.writes() && q.resource != "events" { // an event that is rejected for good is given up, which is allowed
 		refusals = append(refusals, refusal(http.StatusConflict, "Conflict", "Operation cannot be fulfilled: please apply your changes to the latest version and try again"),
 			refusal(http.StatusUnprocessableEntity, "Invalid", "admission webhook denied the request"),
 			refusal(http.StatusForbidden, "Forbidden", "exceeded quota: small"))
@@ -287,7 +287,7 @@ func status(code int, reason, message string) []byte {
 func (s *schedule) watchSteps(goesOn, faults *choices, w *stream) {
 	cut := s.profile.cut
 	if next, some := s.cache.next(w); some {
-		cut *= 4 // what it has not heard it may never hear
+		cut *= 4 // events that it has not received it may never receive
 		goesOn.add(s.profile.lag, func() { s.deliver(w, next) })
 	} else if w.watch.Bookmarks {
 		goesOn.add(min(s.profile.bookmark, 1), func() {
@@ -316,7 +316,7 @@ func (s *schedule) deliver(w *stream, c apimodel.Change) {
 	w.position = c.Version
 }
 
-// missing is how long a reflector may take at most until all have asked again; 0 if all have.
+// missing returns how long at most until every reflector has sent its next request; 0 if all have.
 func (s *schedule) missing() (longest time.Duration) {
 	for _, p := range s.running {
 		longest = max(longest, p.missing())
@@ -324,7 +324,7 @@ func (s *schedule) missing() (longest time.Duration) {
 	return longest
 }
 
-// pass lets time pass, at least until every reflector has asked again.
+// pass lets time pass, at least until every reflector has sent its next request.
 func (s *schedule) pass(d time.Duration) {
 	d = max(d, s.missing())
 	s.note("%s pass", d)

@@ -9,8 +9,8 @@ import (
 	"stoic/test/faults/apimodel"
 )
 
-// cache is what stands between watchers and the model: an API server may answer a reflector from its watch cache, which
-// lags, and each watcher hears at a pace of its own.
+// cache is between watchers and the model: an API server may answer a reflector from its watch cache, which lags, and each
+// watcher receives events at its own pace.
 type cache struct{ model *apimodel.Model }
 
 // list answers a LIST as of a version.
@@ -27,7 +27,7 @@ func (c cache) list(q *request, at int64) answer {
 	return answer{code: code, body: body}
 }
 
-// open answers a WATCH that begins at a version, with what is there then if the watcher asks for it.
+// open answers a WATCH that begins at a version, with the initial objects if the watcher requests them.
 func (c cache) open(q *request, at int64) answer {
 	watch, code, body := c.model.Watching(q.http)
 	if watch == nil {
@@ -45,7 +45,7 @@ func (c cache) open(q *request, at int64) answer {
 	return answer{code: http.StatusOK, stream: s}
 }
 
-// next is the next event that a watcher may hear.
+// next returns the next event that a watcher may receive.
 func (c cache) next(s *stream) (apimodel.Change, bool) {
 	seen := c.model.Seen(s.watch, s.position)
 	if len(seen) == 0 {
@@ -55,7 +55,7 @@ func (c cache) next(s *stream) (apimodel.Change, bool) {
 	return seen[0], true
 }
 
-// meta is what the simulation reads of any object.
+// meta is the part of any object that the simulation reads.
 type meta struct {
 	Name              string            `json:"name"`
 	UID               string            `json:"uid"`

@@ -1,14 +1,14 @@
-// Package simulation answers one question: does the controller get there, whatever happens on the way?
+// Package simulation answers one question: does the controller reach the right end, whatever happens on the way?
 //
-// The real controller, all of it, runs on a model of the API server (package apimodel) in a bubble of package synctest, in
-// which time is false and everything is decided by one seed:
+// The real controller, all of it, runs on a model of the API server (package apimodel) in a bubble of package synctest, in which
+// time is simulated and one seed decides everything:
 //
 //	controller.Run --request--> gate --one at a time--> model
 //	      ^                      |                        |
 //	      '---answer, watch------'<--- the adversary -----'
 //
-// Whenever all goroutines of the controller wait, the adversary chooses one thing that may happen next: a request is
-// served, lost, refused or answered late, one watch hears one event, or ends, time passes, the process dies, a kubelet, the
-// garbage collector or the user does something. After some number of steps it becomes fair. Then the job must come to what
-// its spec and its pods ask for, and nothing may be written any more.
+// Whenever all goroutines of the controller wait, the adversary chooses one thing that may happen next. A request is served,
+// lost, rejected or answered late; one watch receives one event, or ends; time passes; the process dies; a kubelet, the garbage
+// collector or the user acts. After some number of steps the adversary becomes fair. Then the job must reach the state that its
+// spec and its pods require, and nothing more may be written.
 package simulation

@@ -8,12 +8,12 @@ import (
 	"stoic/training"
 )
 
-// examine says whether the model is as the job asks for, now that it is at rest.
+// examine checks that the model, now at rest, is in the state that the job requires.
 //
 //	the job           its children                                   its status
-//	gone              none that name it as their owner               -
-//	is no job         as they were                                   Stalled, and an event with the path
-//	is over           as cleanPodPolicy says                         a terminal condition that some pod, or a limit, bears out
+//	is deleted        none that name it as their owner               -
+//	is malformed      as they were                                   Stalled, and an event with the path
+//	is over           as cleanPodPolicy says                         a terminal condition that some pod, or a limit, justifies
 //	is suspended      none                                           Suspended, not Running
 //	else              one live pod and one service for each replica, not Suspended; Running if its pods do; the counts
 func (s *schedule) examine() {
@@ -60,7 +60,7 @@ func (s *schedule) examineBroken(j *jobVersion) {
 	s.violated("at rest: no event tells that the spec is wrong at %s", j.broken)
 }
 
-// mine are the children of the job, by name.
+// mine returns the children of the job, by name.
 func (s *schedule) mine(j *jobVersion) (pods map[string]*pod, services map[string]bool) {
 	pods, services = map[string]*pod{}, map[string]bool{}
 	for name, p := range s.mirror.pods {
@@ -105,14 +105,14 @@ func (s *schedule) examineOver(j *jobVersion, terminal string) {
 	s.examineTerminal(j, terminal)
 }
 
-// examineTerminal: something that has happened bears it out.
+// examineTerminal checks that something that has happened justifies the terminal condition.
 func (s *schedule) examineTerminal(j *jobVersion, terminal string) {
 	of := s.mirror.failed
 	switch {
 	case terminal == "Succeeded":
 		of = s.mirror.succeeded
 	case s.manifest.deadline != nil, s.manifest.backoff != nil, s.user.tampered:
-		return // a terminal condition of which no trace is left is put back as Failed
+		return // a terminal condition without any trace left is restored as Failed
 	}
 	for key := range of {
 		if strings.HasPrefix(key, j.uid+"/") {
@@ -156,7 +156,7 @@ func (s *schedule) examineRunning(j *jobVersion) {
 	}
 	for _, name := range s.manifest.dependents() {
 		if forLauncher(name) && (s.workersTaken(j) || s.dependentTaken(j)) {
-			continue // it is made when the launcher may start, and that has no pod while what all pods need is somebody else's
+			continue // it is created when the launcher may start, which has no pod while another owner has what all pods need
 		}
 		if d := s.mirror.dependents[name]; d == nil || d.owner != j.uid && !s.taken(j, true) {
 			s.violated("at rest: %s is missing, or somebody else's, and nobody was told", name)
@@ -178,21 +178,21 @@ func (s *schedule) examineRunning(j *jobVersion) {
 	s.examineCounts(j, pods)
 }
 
-// forLauncher says whether an object is needed by nobody but the launcher.
+// forLauncher reports whether only the launcher needs an object.
 func forLauncher(name string) bool {
 	return strings.HasPrefix(name, "roles/") || strings.HasPrefix(name, "rolebindings/")
 }
 
-// taken says whether a name is somebody else's, and the author has been told. What a job leaves behind that was deleted
-// with the policy Orphan is nobody's.
+// taken reports whether an object with another owner has a name, and an event reports it. Orphans of a job that was deleted with
+// the policy Orphan have no owner.
 func (s *schedule) taken(j *jobVersion, there bool) bool {
 	return there && slices.ContainsFunc(s.mirror.events, func(e event) bool {
 		return e.UID == j.uid && e.Reason == "NameConflict"
 	})
 }
 
-// dependentTaken says whether the name of an object that pods need is somebody else's, so that none of them is created: what an MPIJob
-// of the same name left behind that was deleted with the policy Orphan.
+// dependentTaken reports whether another owner has the name of an object that pods need, so that no pod is created: for example
+// an orphan of an MPIJob of the same name that was deleted with the policy Orphan.
 func (s *schedule) dependentTaken(j *jobVersion) bool {
 	return slices.ContainsFunc(s.manifest.dependents(), func(name string) bool {
 		d := s.mirror.dependents[name]
@@ -200,7 +200,7 @@ func (s *schedule) dependentTaken(j *jobVersion) bool {
 	})
 }
 
-// workersTaken says whether some worker's name is somebody else's, so that what waits for the workers waits for ever.
+// workersTaken reports whether another owner has the name of a worker, so that what waits for the workers waits forever.
 func (s *schedule) workersTaken(j *jobVersion) bool {
 	pods, _ := s.mine(j)
 	workers := s.manifest.replicaType("worker")
@@ -212,8 +212,8 @@ func (s *schedule) workersTaken(j *jobVersion) bool {
 	return false
 }
 
-// done says whether the ledger names a replica as succeeded. The users of the simulation write no such ledger: what it names
-// must have happened.
+// done reports whether the ledger names a replica as succeeded. The users of the simulation write no such ledger, so what it
+// names must have happened.
 func (s *schedule) done(j *jobVersion, label string, index int) bool {
 	var ledger training.Ledger
 	if json.Unmarshal([]byte(j.ledger), &ledger) != nil || string(ledger.Job) != j.uid || !ledger.Succeeded[label].Has(index) {

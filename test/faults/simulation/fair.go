@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// quietPeriod is longer than the longest back-off of the operator, and than any time limit that a manifest has.
+	// quietPeriod is longer than the longest back-off of the operator, and than any time limit in a manifest.
 	quietPeriod = 5*time.Minute + 20*time.Second
-	// stays is for how much longer nothing may be written; longStays in every twenty-fifth schedule.
+	// stays is for how much longer nothing may be written; longStays applies in every twenty-fifth schedule.
 	stays, longStays = time.Minute, time.Hour
-	// patience is within how much time, and how many steps, a fair model must come to rest.
+	// patience is the time, and patientSteps the number of steps, within which a fair model must come to rest.
 	patience, patientSteps = 3 * time.Hour, 3000
 )
 
-// fair ends all faults: one process runs, every request is served, every event is heard, pods run, and users let the job be.
-// The job must come to rest in the state that it asks for, and stay there.
+// fair ends all faults: one process runs, every request is served, every event is delivered, pods run, and users change nothing.
+// The job must come to rest in the state that its spec requires, and stay there.
 func (s *schedule) fair() {
 	s.note("from now on all is fair")
 	s.mu.Lock()
@@ -48,7 +48,7 @@ func (s *schedule) fair() {
 	}
 }
 
-// rest runs the fair model until nothing was committed for some time.
+// rest runs the fair model until nothing has been committed for some time.
 func (s *schedule) rest(quiet time.Duration) bool {
 	begin, last, version := time.Now(), time.Now(), s.model.Version()
 	for steps := 0; steps < patientSteps && time.Since(begin) < patience; steps++ {
@@ -78,7 +78,7 @@ func (s *schedule) rest(quiet time.Duration) bool {
 	return false
 }
 
-// fairStep does the next thing that is due, and says whether there was one.
+// fairStep does the next thing that is due, and reports whether there was one.
 func (s *schedule) fairStep() bool {
 	for _, q := range s.requests() {
 		if q.answer != nil {

@@ -22,14 +22,14 @@ type gate struct {
 	mu      sync.Mutex
 	parked  []*request
 	streams []*stream
-	// arrived has something in it if a request came since it was last emptied.
+	// arrived holds a value if a request has arrived since it was last drained.
 	arrived chan struct{}
-	// served are the answers to discovery, by path. They never change; once all is fair they are given at once.
+	// served are the answers to discovery, by path. They never change; once all is fair they are sent immediately.
 	served map[string][]byte
 	fair   bool
 }
 
-// request of a process that waits at the gate, or whose answer does.
+// request is a request of a process. It waits at the gate, or its answer does.
 type request struct {
 	from     *process
 	http     *http.Request
@@ -40,9 +40,9 @@ type request struct {
 	body     []byte
 	key      string // what it is sorted by; the same in every run with the same seed
 
-	made    string // the UID of what it has made
+	made    string // the UID of what it has created
 	answers chan answer
-	answer  *answer // it was carried out, and this is what its sender has yet to hear
+	answer  *answer // it was carried out, and its sender has not received this answer yet
 }
 
 // answer to a request.
@@ -54,11 +54,11 @@ type answer struct {
 }
 
 var (
-	errCut  = errors.New("no route to host") // client-go does not try again by itself
+	errCut  = errors.New("no route to host") // client-go does not retry it by itself
 	errDead = errors.New("dial: this process is dead")
 )
 
-// process is one run of the operator, seen from the API server.
+// process is one run of the operator, as the API server sees it.
 type process struct {
 	id   int
 	gate *gate
@@ -66,11 +66,11 @@ type process struct {
 	stop context.CancelFunc
 	done chan struct{}
 	jobs string // the resource of the jobs
-	// knows is, for each resource, the version that no reconcile which runs can be older than.
+	// knows is, for each resource, a version: no reconcile that runs can be based on an older one.
 	knows map[string]int64
-	// made are the UIDs of what it was told that it has made, by resource and name.
+	// made are the UIDs of the objects whose creation was confirmed to it, by resource and name.
 	made map[string]string
-	// watched are the resources that it has begun to list or watch, with the trouble it has had with them.
+	// watched are the resources that it has begun to list or watch, with the failures of these requests.
 	watched map[string]*trouble
 }
 
@@ -118,9 +118,15 @@ func (q *request) writes() bool { return q.method != http.MethodGet }
 
 func (q *request) watches() bool { return q.query.Get("watch") != "" }
 
-// reflects says that it comes from a reflector and not from a reconcile.
+// reflects reports whether the request is from a reflector and not from a reconcile.
 func (q *request) reflects() bool {
 	return q.method == http.MethodGet && q.name == "" && q.resource != "discovery" && !strings.Contains(q.query.Get("labelSelector"), "job-name")
+}
+
+// resumes reports whether the request starts a watch that continues from a version, and does not begin with the existing objects.
+func (q *request) resumes() bool {
+	version, named := q.since()
+	return q.watches() && named && version > 0 && q.query.Get("sendInitialEvents") != "true"
 }
 
 func (q *request) response(a answer) (*http.Response, error) {
@@ -170,23 +176,37 @@ func (g *gate) park(q *request) bool {
 	return true
 }
 
-// remove forgets a request.
+// remove removes a request from the gate.
 func (g *gate) remove(q *request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.parked = slices.DeleteFunc(g.parked, func(other *request) bool { return other == q })
 }
 
-// reply sends a request its answer.
+// reply sends the answer to a request.
 func (g *gate) reply(q *request, a answer) {
 	g.remove(q)
 	if a.code == http.StatusCreated {
 		q.from.made[q.resource+"/"+metaOf(q.body).Name] = q.made
 	}
+	if a.code == http.StatusOK && q.reflects() && !q.watches() {
+		g.release(q)
+	}
 	q.answers <- a
 }
 
-// kill cuts a process off: nothing that it has not sent yet is ever carried out.
+// release notes that a list has returned the current version of the store, so that watches pass on what they held.
+func (g *gate) release(q *request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range g.streams {
+		if s.from == q.from && s.resource == q.resource {
+			s.held = false
+		}
+	}
+}
+
+// kill cuts a process off: a request that it has not sent yet is never carried out.
 func (g *gate) kill(p *process) {
 	g.mu.Lock()
 	p.dead = true
@@ -219,7 +239,9 @@ type stream struct {
 	resource string
 	watch    *apimodel.Watch
 	position int64 // all events up to this version were sent, or do not concern the watcher
-	ctx      context.Context
+	// held: the watcher holds the events until a list has returned the current version of the store. It retries a list that fails.
+	held bool
+	ctx  context.Context
 
 	chunks chan []byte
 	rest   []byte
@@ -227,11 +249,11 @@ type stream struct {
 	once   sync.Once
 }
 
-// room for the events that one watcher has been sent and not read: those of one state at most.
+// room is the capacity for events that were sent to one watcher and not read: at most those of one state.
 const room = 64
 
 func (g *gate) open(q *request, watch *apimodel.Watch, position int64) *stream {
-	s := &stream{from: q.from, gate: g, resource: q.resource, watch: watch, position: position, ctx: q.http.Context(),
+	s := &stream{from: q.from, gate: g, resource: q.resource, watch: watch, position: position, held: q.resumes(), ctx: q.http.Context(),
 		chunks: make(chan []byte, room), ended: make(chan struct{})}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -242,7 +264,7 @@ func (g *gate) open(q *request, watch *apimodel.Watch, position int64) *stream {
 	return s
 }
 
-// send lets the watcher hear one event.
+// send delivers one event to the watcher.
 func (s *stream) send(kind string, object []byte) {
 	line := make([]byte, 0, len(object)+40)
 	line = append(line, `{"type":"`...)
@@ -253,7 +275,7 @@ func (s *stream) send(kind string, object []byte) {
 	s.chunks <- line
 }
 
-// end cuts the watch; what was sent is still heard.
+// end cuts the watch; the watcher still receives what was sent.
 func (s *stream) end() {
 	s.gate.mu.Lock()
 	s.gate.streams = slices.DeleteFunc(s.gate.streams, func(other *stream) bool { return other == s })
@@ -284,19 +306,19 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close is called by the watcher when it has heard enough.
+// Close ends the watch; the watcher calls it when it needs no more events.
 func (s *stream) Close() error {
 	s.end()
 	return nil
 }
 
-// since is the version that a request names.
+// since returns the version that a request names.
 func (q *request) since() (version int64, named bool) {
 	version, err := strconv.ParseInt(q.query.Get("resourceVersion"), 10, 64)
 	return version, err == nil
 }
 
-// failed notes that a reflector may back off.
+// failed records that a reflector may back off.
 func (p *process) failed(resource string) {
 	p.gate.mu.Lock()
 	defer p.gate.mu.Unlock()

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// judge looks at every write of the operator when it is committed. What it demands is said without the help of the
-// operator's own packages.
+// judge examines every write of the operator when it is committed. Its rules do not use the operator's own packages.
 //
 //	a write                  may only
-//	of anything              touch the job and what it controls
-//	DELETE                   name the UID of what it means; of a pod: one that failed, or that the job asks for no more
+//	of anything              change the job and what it controls
+//	DELETE                   name the UID of its object; a pod must have failed, or not be required by the job
 //	                         in some version that the process may still believe in
-//	POST of a pod, service   be for what its process was not told that it has made, and be for the job that is there, if the process cannot know that this is being deleted, or over
+//	POST of a pod, service   create what the process does not know to have created already, for the job that exists,
+//	                         unless the process must know that the job is being deleted, or over
 //	PATCH of a status        keep the terminal condition
 type judge struct {
 	*schedule
-	// excused counts, by name, the pods that others have taken away.
+	// excused counts, by name, the pods that others have deleted.
 	excused map[string]int
 }
 
-// state before a write.
+// before is the state before a write.
 type before struct {
 	job      jobVersion
 	pod      *pod
@@ -33,7 +33,7 @@ type before struct {
 func (j *judge) before(q *request) before {
 	b := before{job: *j.mirror.job(), pod: j.mirror.pods[q.name], service: j.mirror.services[q.name]}
 	for i, v := range j.mirror.jobs {
-		// The one before the first that it cannot but know of is what it knows.
+		// The last version that is not newer than known is what the process knows; it may believe in each newer one, too.
 		if known := q.from.knows[q.from.jobs]; v.version > known || i+1 == len(j.mirror.jobs) || j.mirror.jobs[i+1].version > known {
 			b.versions = append(b.versions, v)
 		}
@@ -41,7 +41,7 @@ func (j *judge) before(q *request) before {
 	return b
 }
 
-// believes says whether the process may believe in a version of which this is true.
+// believes reports whether the process may believe in a version for which this is true.
 func (b *before) believes(is func(*jobVersion) bool) bool {
 	for i := range b.versions {
 		if is(&b.versions[i]) {
@@ -51,7 +51,7 @@ func (b *before) believes(is func(*jobVersion) bool) bool {
 	return false
 }
 
-// after a write that changed something.
+// after judges a write that changed something.
 func (j *judge) after(q *request, b before) {
 	switch {
 	case q.resource == "events":
@@ -67,7 +67,7 @@ func (j *judge) after(q *request, b before) {
 	}
 }
 
-// posted: nobody asks for what he was told that he has made, as long as it is there and he can see it.
+// posted: a process does not create again what it knows to have created, as long as the object exists and the process can see it.
 func (j *judge) posted(q *request, code int) {
 	name := metaOf(q.body).Name
 	there := j.mirror.services[name]
@@ -116,13 +116,13 @@ func (j *judge) created(q *request, b before) {
 	}
 }
 
-// asked says whether a version of the job has a replica of that name.
+// asked reports whether a version of the job has a replica of that name.
 func (j *judge) asked(v *jobVersion, name string) bool {
 	label, index, ok := j.mirror.place(name)
 	return ok && index < v.replicas[label]
 }
 
-// depends says whether a job has a dependent of that name.
+// depends reports whether a job has a dependent of that name.
 func (j *judge) depends(resource, name string) bool {
 	return slices.Contains(j.manifest.dependents(), resource+"/"+name)
 }
@@ -138,7 +138,7 @@ func (j *judge) deleted(q *request, b before) {
 	ours := func(c *child) bool {
 		owner := c.owner
 		if was := j.mirror.disowned[c.UID]; was.at > q.from.knows[q.resource] {
-			owner = was.owner // it may not have heard of that yet
+			owner = was.owner // the process may not have observed that yet
 		}
 		return b.believes(func(v *jobVersion) bool { return v.uid == owner })
 	}

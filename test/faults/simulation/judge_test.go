@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestJudgeNotices: an operator that does its work badly in some way is found out within a few schedules.
+// TestJudgeNotices: the judge finds an operator with a defect within a few schedules.
 func TestJudgeNotices(t *testing.T) {
 	rewrite := func(q *request, body []byte) {
 		q.http.Body, q.http.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
@@ -39,7 +39,7 @@ func TestJudgeNotices(t *testing.T) {
 		}, "at rest"},
 		{"it deletes nothing", func(q *request) (answer, bool) {
 			return answer{code: http.StatusOK, body: []byte(`{}`)}, q.method == http.MethodDelete
-		}, "rest"}, // it tries again and again, or leaves what it should not
+		}, "rest"}, // it retries endlessly, or leaves what it should not
 	} {
 		t.Run(c.does, func(t *testing.T) {
 			for seed := range uint64(60) {

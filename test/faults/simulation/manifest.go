@@ -9,7 +9,7 @@ import (
 	"stoic/training/kinds"
 )
 
-// manifest is the job of one schedule. It is drawn small: the rules of the planner have small numbers in them.
+// manifest is the job of one schedule. Its numbers are small, as the planner's rules have small numbers in them.
 type manifest struct {
 	kind     *training.Kind
 	name     string
@@ -21,7 +21,7 @@ type manifest struct {
 	suspend  bool
 	all      bool // successPolicy AllWorkers
 	elastic  bool
-	node     string // where all pods run from the beginning; empty: they are never bound, and so go at once when they are deleted
+	node     string // where all pods run from the beginning; empty: they are never bound, so a deletion removes them immediately
 }
 
 type replicaType struct {
@@ -32,7 +32,7 @@ type replicaType struct {
 	after       bool // its replicas are created when the workers run
 }
 
-// pod names a replica of a replica type, and the service that it may have.
+// pod returns the name of a replica of a replica type, and of the service that it may have.
 func (m *manifest) pod(r *replicaType, index int) string {
 	if r.unnumbered {
 		return m.name + "-" + r.label
@@ -40,7 +40,7 @@ func (m *manifest) pod(r *replicaType, index int) string {
 	return fmt.Sprintf("%s-%s-%d", m.name, r.label, index)
 }
 
-// replicaType is that of a label.
+// replicaType returns the replica type with a label.
 func (m *manifest) replicaType(label string) *replicaType {
 	for i := range m.rtypes {
 		if m.rtypes[i].label == label {
@@ -50,10 +50,10 @@ func (m *manifest) replicaType(label string) *replicaType {
 	return nil
 }
 
-// services: each replica has one. The launcher of an MPIJob reaches its workers without.
+// services reports whether each replica has a service. The launcher of an MPIJob reaches its workers without.
 func (m *manifest) services() bool { return m.kind != kinds.MPIJob() }
 
-// dependents are the other objects of a job, as resource/name.
+// dependents returns the other objects of a job, as resource/name.
 func (m *manifest) dependents() []string {
 	if m.kind != kinds.MPIJob() {
 		return nil
@@ -77,8 +77,8 @@ func maybe(r *rand.Rand, oneIn int, of ...int64) *int64 {
 	return &n
 }
 
-// drawManifest draws a job of any kind of the first version. The Job that launches an MPIJob of version v2beta1 needs the
-// controller of Jobs; the fault rig has it.
+// drawManifest draws a job of any kind of the first version. An MPIJob of version v2beta1 is not drawn: the Job that launches it
+// needs the controller of Jobs, which the fault rig has.
 func drawManifest(r *rand.Rand) *manifest {
 	m := &manifest{kind: pick(r, kinds.TFJob(), kinds.TFJob(), kinds.PyTorchJob(), kinds.PyTorchJob(), kinds.XGBoostJob(), kinds.PaddleJob(), kinds.JAXJob(), kinds.MPIJob()),
 		name: jobName, clean: pick(r, "All", "Running", "None"),
@@ -117,8 +117,7 @@ func drawManifest(r *rand.Rand) *manifest {
 	return m
 }
 
-// withoutAutoscaler takes the autoscaler from most jobs that have one: its watch is dear, and nothing else of this package has
-// to do with it.
+// withoutAutoscaler removes the autoscaler from most jobs that have one: its watch is expensive, and nothing else in this package uses it.
 func (m *manifest) withoutAutoscaler(r *rand.Rand) {
 	if r.IntN(6) > 0 {
 		plain := *m.kind
@@ -131,7 +130,7 @@ func (m *manifest) replicaSpecsField() string { return m.kind.ReplicaSpecsField 
 
 func (m *manifest) container() string { return m.kind.Container }
 
-// spec of the job as its author writes it.
+// spec returns the spec of the job as its user writes it.
 func (m *manifest) spec() map[string]any {
 	policy := map[string]any{"cleanPodPolicy": m.clean}
 	for field, value := range map[string]*int64{"ttlSecondsAfterFinished": m.ttl, "activeDeadlineSeconds": m.deadline, "backoffLimit": m.backoff} {
@@ -163,7 +162,7 @@ func (m *manifest) object() []byte {
 		"metadata": map[string]any{"name": m.name, "namespace": namespace}, "spec": m.spec()})
 }
 
-// encode writes what can be written.
+// encode encodes a value as JSON.
 func encode(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -172,7 +171,7 @@ func encode(v any) []byte {
 	return text
 }
 
-// decides is the replica type that decides whether the job has succeeded, and when it has.
+// decides returns the replica type that decides whether the job has succeeded, and the rule when it has.
 func (m *manifest) decides() (name string, done func(pods map[string]*pod, wanted, succeeded, running int) bool) {
 	all := func(_ map[string]*pod, wanted, succeeded, _ int) bool { return wanted > 0 && succeeded == wanted }
 	if first := m.rtypes[0].name; first != "PS" && first != "Worker" {

@@ -8,8 +8,7 @@ import (
 	"stoic/test/faults/apimodel"
 )
 
-// mirror is what the judge knows of the model: the objects as they are, every version of the job, and what was ever true
-// of a pod.
+// mirror is what the judge knows of the model: the current objects, every version of the job, and what was ever true of a pod.
 type mirror struct {
 	manifest *manifest
 	jobs     []jobVersion // in order; the last is the present one
@@ -23,7 +22,7 @@ type mirror struct {
 	succeeded, failed map[string]bool // names of pods, with the UID of their job
 }
 
-// jobVersion is the job as one version of it says, read without the help of the operator's own packages.
+// jobVersion is the content of one version of the job, read without the operator's own packages.
 type jobVersion struct {
 	version  int64
 	gone     bool
@@ -33,7 +32,7 @@ type jobVersion struct {
 	suspend  bool
 	clean    string
 	replicas map[string]int // by label of the replica type
-	broken   string         // the path of what is wrong with it
+	broken   string         // the path of its error
 	status   jobStatus
 }
 
@@ -53,7 +52,7 @@ func (s *jobStatus) is(t string) bool {
 	return false
 }
 
-// terminal is Succeeded or Failed, whichever a reader of the status would take the job to have come to.
+// terminal returns Succeeded or Failed, whichever a reader of the status would take as the job's result.
 func (s *jobStatus) terminal() string {
 	for _, c := range s.Conditions {
 		if (c.Type == "Succeeded" || c.Type == "Failed") && c.Status == "True" && c.Reason != "InvalidSpec" {
@@ -85,7 +84,7 @@ func newMirror(m *manifest) *mirror {
 	return &mirror{manifest: m, pods: map[string]*pod{}, services: map[string]*child{}, dependents: map[string]*child{}, succeeded: map[string]bool{}, failed: map[string]bool{}, disowned: map[string]disowned{}}
 }
 
-// job is the present one; gone if there is none.
+// job returns the present one; it is gone if there is none.
 func (m *mirror) job() *jobVersion {
 	if len(m.jobs) == 0 {
 		return &jobVersion{gone: true}
@@ -93,7 +92,7 @@ func (m *mirror) job() *jobVersion {
 	return &m.jobs[len(m.jobs)-1]
 }
 
-// absorb takes note of one change.
+// absorb records one change.
 func (m *mirror) absorb(c apimodel.Change, broken string) {
 	deleted := c.Type == apimodel.Deleted
 	switch c.Resource {
@@ -173,7 +172,7 @@ func (m *mirror) readJob(c apimodel.Change, broken string) jobVersion {
 	return v
 }
 
-// number that was read from JSON; anything else is 0.
+// number returns a number that was read from JSON; anything else is 0.
 func number(value any) int {
 	switch n := value.(type) {
 	case int64:
@@ -198,7 +197,7 @@ func readPod(c apimodel.Change, container string) *pod {
 	return p
 }
 
-// podNames in order.
+// podNames returns the names in order.
 func (m *mirror) podNames() []string {
 	names := make([]string, 0, len(m.pods))
 	for name := range m.pods {

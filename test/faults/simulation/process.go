@@ -2,11 +2,11 @@ package simulation
 
 import "time"
 
-// trouble is what a process has had with the watch of one resource.
+// trouble counts the failures of a process with the watch of one resource.
 type trouble struct{ failures int }
 
-// backOff is the longest that a reflector may now wait before it asks again. client-go draws how long it does; the
-// adversary does not look before it must have asked, so that the draw decides nothing.
+// backOff returns the longest time that a reflector may now wait before its next request. client-go draws the actual time. The
+// adversary does not look before the longest has passed, so the draw decides nothing.
 func (t *trouble) backOff() time.Duration {
 	const longest = time.Minute
 	d := 1600 * time.Millisecond
@@ -19,9 +19,9 @@ func (t *trouble) backOff() time.Duration {
 	return d + 1200*time.Millisecond
 }
 
-// observe notes how much of the history a process has heard of. While a reconcile runs it may still act on what it knew
-// when the reconcile began; when it has no request under way, no reconcile does. A watch that was cut and begins again holds its events
-// until a list has said where the store stands.
+// observe records how much of the history a process has observed. While a reconcile runs it may still act on what the process
+// knew when the reconcile began; when the process has no request in flight, no reconcile runs. A watch that was cut and restarts
+// holds its events until a list has returned the current version of the store, which may fail several times.
 func (p *process) observe() {
 	p.gate.mu.Lock()
 	defer p.gate.mu.Unlock()
@@ -36,20 +36,20 @@ func (p *process) observe() {
 		}
 	}
 	for _, s := range p.gate.streams {
-		if s.from == p && !asks[s.resource] {
+		if s.from == p && !s.held && !asks[s.resource] {
 			p.knows[s.resource] = max(p.knows[s.resource], s.position)
 		}
 	}
 }
 
-// missing says whether a reflector of the process waits, and for how long at most.
+// missing returns how long at most a reflector of the process waits; 0 if none does.
 func (p *process) missing() time.Duration {
 	p.gate.mu.Lock()
 	defer p.gate.mu.Unlock()
 	there, asksFirst := map[string]bool{}, false
 	for _, q := range p.gate.parked {
 		if q.from == p && q.resource == "discovery" {
-			asksFirst = true // a watch that ended with 410 begins anew with the question whether its kind is served
+			asksFirst = true // after 410 a watch begins again with a discovery request: is its kind served?
 		}
 		if q.from == p && q.reflects() {
 			there[q.resource] = true

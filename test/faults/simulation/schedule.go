@@ -22,11 +22,11 @@ import (
 	"stoic/training/operator"
 )
 
-// Outcome of one schedule.
+// Outcome is the result of one schedule.
 type Outcome struct {
 	Seed       uint64
 	Steps      int // the adversary's and the fair ones
-	Writes     int // of the operator, that changed something
+	Writes     int // of the operator, if they changed something
 	Crashes    int
 	Faults     map[string]int
 	Violations []string
@@ -50,13 +50,13 @@ type schedule struct {
 
 	processes []*process // all that ever ran
 	running   []*process
-	absorbed  int64 // the version up to which the mirror is
+	absorbed  int64 // the version that the mirror has reached
 
-	// intercept does the operator's work badly, to see whether the judge notices; nil but in tests of the judge.
+	// intercept corrupts the operator's work, to test whether the judge notices; nil except in tests of the judge.
 	intercept func(*request) (answer, bool)
 }
 
-// Run runs the schedule of a seed in a bubble of its own.
+// Run runs the schedule of a seed in its own bubble.
 func Run(t *testing.T, seed uint64) Outcome { return run(t, seed, nil) }
 
 func run(t *testing.T, seed uint64, intercept func(*request) (answer, bool)) (outcome Outcome) {
@@ -96,7 +96,7 @@ func resources(kind *training.Kind) []apimodel.Resource {
 	return all
 }
 
-// discovery says in few words what is served; how it changes is the subject of package disruption.
+// discovery returns a minimal description of what is served; how it changes is the subject of package disruption.
 func discovery(kind *training.Kind) map[string][]byte {
 	versions := map[string][]any{}
 	for _, r := range resources(kind) {
@@ -130,7 +130,7 @@ func (s *schedule) violated(format string, values ...any) {
 	s.note("VIOLATION %s", text)
 }
 
-// run is the whole schedule: the adversary's steps, then the fair ones.
+// run runs the whole schedule: the adversary's steps, then the fair ones.
 func (s *schedule) run() {
 	s.note("%s", s.manifest.object())
 	s.user.create()
@@ -148,7 +148,7 @@ func (s *schedule) run() {
 
 // warmUp lets the first process read everything.
 func (s *schedule) warmUp() {
-	for range 6 { // at most three requests for each watch, all at once
+	for range 6 { // at most three requests for each watch, all in parallel
 		s.settle()
 		for _, q := range s.requests() {
 			if !q.writes() {
@@ -158,7 +158,7 @@ func (s *schedule) warmUp() {
 	}
 }
 
-// settle waits until nothing moves in any process, and takes note of what was committed.
+// settle waits until nothing moves in any process, and records what was committed.
 func (s *schedule) settle() {
 	synctest.Wait()
 	s.absorb()
@@ -168,7 +168,7 @@ func (s *schedule) settle() {
 	s.Steps++
 }
 
-// absorb brings the mirror up to the model.
+// absorb brings the mirror up to date with the model.
 func (s *schedule) absorb() {
 	for _, c := range s.model.Changes(s.absorbed) {
 		s.mirror.absorb(c, s.user.broken)
@@ -198,7 +198,7 @@ func (s *schedule) start() {
 	s.note("process %d starts", p.id)
 }
 
-// crash ends a process where it stands. Its goroutines run on for a while, but nothing that they do reaches the model.
+// crash ends a process at its current point. Its goroutines run on for a while, but nothing that they do reaches the model.
 func (s *schedule) crash(p *process) {
 	s.note("process %d dies", p.id)
 	s.Crashes++
@@ -206,7 +206,7 @@ func (s *schedule) crash(p *process) {
 	s.running = slices.DeleteFunc(s.running, func(other *process) bool { return other == p })
 }
 
-// finish ends all processes and waits for their goroutines: a bubble cannot end before.
+// finish ends all processes and waits for their goroutines: a bubble cannot end before they do.
 func (s *schedule) finish() Outcome {
 	for len(s.running) > 0 {
 		s.kill(s.running[0])
@@ -221,7 +221,7 @@ func (s *schedule) finish() Outcome {
 	return s.Outcome
 }
 
-// request sends one request of somebody else than the operator: the user, a kubelet.
+// request sends one request of a client other than the operator: the user, a kubelet.
 func (s *schedule) request(who, method, path, contentType string, body []byte) int {
 	r, err := http.NewRequest(method, "http://model"+path, strings.NewReader(string(body)))
 	if err != nil {

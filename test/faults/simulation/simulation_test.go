@@ -27,18 +27,18 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	debug.SetGCPercent(2000)       // schedules are short, and live of garbage
-	klog.SetLogger(logr.Discard()) // client-go reports every fault that we make
-	// One of these makes all who report an error wait for a moment after the one before, by the clock: here, that of
-	// another bubble.
+	debug.SetGCPercent(2000)       // schedules are short and make much garbage
+	klog.SetLogger(logr.Discard()) // client-go logs every injected fault
+	// One of these handlers makes everything that reports an error wait for a moment after the last error, by the clock. Here the
+	// clock would be that of another bubble.
 	utilruntime.ErrorHandlers = nil
 	os.Exit(m.Run())
 }
 
 const (
-	// tellEvery so many schedules there is a line of progress.
+	// tellEvery is after how many schedules a line of progress is printed.
 	tellEvery = 5000
-	// shortSchedules are run with -short, under the race detector.
+	// shortSchedules is how many run with -short, under the race detector.
 	shortSchedules = 60
 )
 
@@ -74,7 +74,7 @@ func TestSchedules(t *testing.T) {
 					if len(o.Violations) > 0 {
 						bad++
 						if bad <= 10 {
-							fmt.Println(report(o)) // at once: a long run may be cut short
+							fmt.Println(report(o)) // immediately: a long run may be cut short
 							t.Fail()
 						}
 					}
@@ -109,18 +109,18 @@ func report(o Outcome) string {
 		o.Seed, strings.Join(o.Violations, "\n\t"), strings.Join(o.Trace[max(0, len(o.Trace)-40):], "\n"), o.Seed)
 }
 
-// takeTurns makes a seed one schedule, as far as that can be. An informer that tells of two children queues their job twice; on
-// two processors a worker may come in between, and reconcile twice instead of once. If a write of the first is lost, the
-// model sees that. On one processor a goroutine runs until it waits, unless the runtime takes its turn away after 10 ms.
+// takeTurns makes a seed one schedule, as far as possible. An informer that reports two children queues their job twice. With two
+// processors a worker may run in between and reconcile twice instead of once; if a write of the first reconcile is lost, the
+// model sees that. With one processor a goroutine runs until it waits, unless the runtime preempts it after 10 ms.
 func takeTurns(t *testing.T) {
 	processors := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(processors) })
 }
 
-// replays is in how many runs of a seed one trace has to come twice. A machine that is slow takes turns away.
+// replays is within how many runs of a seed one trace must occur twice. On a slow machine the runtime preempts goroutines.
 const replays = 6
 
-// TestReplay: a seed is a schedule. Without this no violation could be looked at twice.
+// TestReplay: a seed is a schedule. Otherwise no violation could be reproduced.
 func TestReplay(t *testing.T) {
 	takeTurns(t)
 	seeds := uint64(50)
@@ -142,7 +142,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// parting is the first line in which two traces differ, with what was before it.
+// parting returns the first line in which two traces differ, with the lines before it.
 func parting(a, b []string) string {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {

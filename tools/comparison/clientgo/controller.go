@@ -142,8 +142,8 @@ func (c *controller) reconcile(ctx context.Context, name cache.ObjectName) error
 		return err
 	}
 	if !metav1.IsControlledBy(deployment, foo) {
-		c.recorder.Eventf(foo, corev1.EventTypeWarning, "NameConflict", "Deployment %s belongs to somebody else", deployment.Name)
-		return fmt.Errorf("deployment %s belongs to somebody else", deployment.Name)
+		c.recorder.Eventf(foo, corev1.EventTypeWarning, "NameConflict", "Deployment %s has another owner", deployment.Name)
+		return fmt.Errorf("deployment %s has another owner", deployment.Name)
 	}
 	if deployment.Spec.Replicas == nil || *deployment.Spec.Replicas != foo.Spec.Replicas {
 		if deployment, err = c.kube.AppsV1().Deployments(foo.Namespace).Update(ctx, deploymentOf(foo), metav1.UpdateOptions{}); err != nil {

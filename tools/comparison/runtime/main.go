@@ -24,7 +24,7 @@ import (
 )
 
 func main() {
-	// controller-runtime waits two minutes; its own flag is --kubeconfig.
+	// controller-runtime waits two minutes by default; it defines only the flag --kubeconfig itself.
 	patience := flag.Duration("cache-sync-timeout", 2*time.Minute, "how long to wait for the caches")
 	klog.InitFlags(nil)
 	flag.Parse()

@@ -1,7 +1,7 @@
 // Package answers one question: WHICH CHART BELONGS TO AN IMAGE?
 //
-// It writes the archive of deploy/chart with the version of a release, in which the values name the image by its digest: who installs
-// the chart runs what was signed with it, without a value of his own.
+// It writes the archive of deploy/chart with the version of a release. Its values name the image by digest: a user who installs the chart
+// without setting values runs the image that was signed with it.
 //
 //	go -C tools/helm run ./package -version v1.2.3 -repository ghcr.io/owner/stoic -digest sha256:...
 package main
@@ -63,7 +63,8 @@ func run(args []string, out, errOut io.Writer) error {
 	return err
 }
 
-// check: a registry takes no repository with capital letters, and GitHub's owners may have some.
+// check returns what is wrong with the facts. A registry accepts no repository with capital letters, which names of GitHub owners may
+// have.
 func (f facts) check() error {
 	for _, fact := range []struct{ flag, value, pattern, wanted string }{
 		{"-version", f.version, `^v\d+\.\d+\.\d+[-+.0-9A-Za-z]*$`, "a tag such as v1.2.3"},
@@ -77,7 +78,7 @@ func (f facts) check() error {
 	return nil
 }
 
-// write the facts into the chart: into the text of its values, whose comments are for who reads them.
+// write writes the facts into the chart: into the text of its values, to keep the comments for readers.
 func (f facts) write(c *chart.Chart) error {
 	c.Metadata.Version, c.Metadata.AppVersion = strings.TrimPrefix(f.version, "v"), f.version
 	for _, file := range c.Raw {

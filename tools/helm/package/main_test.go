@@ -19,7 +19,7 @@ func arguments(t *testing.T, repository string) []string {
 	return []string{"-chart", "../../../deploy/chart", "-out", t.TempDir(), "-version", "v1.2.3-rc.1", "-repository", repository, "-digest", digest}
 }
 
-// TestPackage: who installs the archive without a value runs the image of the release.
+// TestPackage: an installation of the archive without values runs the image of the release.
 func TestPackage(t *testing.T) {
 	var said strings.Builder
 	if err := run(arguments(t, "ghcr.io/owner/stoic"), &said, io.Discard); err != nil {

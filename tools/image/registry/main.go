@@ -1,5 +1,5 @@
-// Command registry answers one question: does a node get the image that was built? It holds an OCI layout in a registry in memory, for
-// a test, as long as its input is open.
+// Command registry answers one question: does a node get the image that was built? For a test, it serves an OCI layout from a registry in
+// memory until its input ends.
 //
 //	registry -layout bin/image/oci -reference 127.0.0.1:5000/stoic:1
 package main
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// serve until the input ends. Ready is written when the image can be pulled.
+// serve serves the layout until the input ends. It writes "ready" when the image can be pulled.
 func serve(folder, reference string, lifeline io.Reader, out io.Writer) (err error) {
 	to, err := name.NewTag(reference, name.Insecure, name.StrictValidation)
 	if err != nil {
@@ -72,7 +72,7 @@ func serve(folder, reference string, lifeline io.Reader, out io.Writer) (err err
 	return err
 }
 
-// image is the index of all platforms that a layout holds.
+// image returns the index of all platforms in a layout.
 func image(folder string) (v1.ImageIndex, error) {
 	all, err := layout.ImageIndexFromPath(folder)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// TestServe: what a layout holds can be pulled until the input ends.
+// TestServe: the image of a layout can be pulled until the input ends.
 func TestServe(t *testing.T) {
 	index, err := random.Index(100, 1, 2)
 	if err != nil {
@@ -64,7 +64,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestNotServed: what is wrong is said, and nothing listens beyond loopback.
+// TestNotServed: errors are reported, and nothing listens outside loopback.
 func TestNotServed(t *testing.T) {
 	folder := t.TempDir()
 	if err := serve(folder, "127.0.0.1:0/stoic:1", strings.NewReader(""), io.Discard); err == nil || !strings.Contains(err.Error(), "read the layout") {

@@ -29,7 +29,7 @@ const (
 	defaultSlots                int32 = 1
 )
 
-// MPIJob is kubeflow.org/v2beta1 MPIJob: a launcher, which a batch/v1 Job runs, and workers.
+// MPIJob returns the kind kubeflow.org/v2beta1 MPIJob: a launcher, which a batch/v1 Job runs, and workers.
 func MPIJob() *training.Kind { return mpiJobKind }
 
 // mpiJobKind is read-only: it is shared by every object of the kind.
@@ -91,7 +91,7 @@ func optionsOf(options any) *MPIJobOptions {
 	return &MPIJobOptions{}
 }
 
-// check: what the wire types do not say of the kind's own fields. A null, and an empty text, are the default.
+// check checks what the wire types do not restrict in the kind's own fields. A null or an empty string means the default.
 func check(options any, _ func(string) bool) (problems, warnings []schema.Problem) {
 	spec := optionsOf(options)
 	if n := spec.SlotsPerWorker; n != nil && *n < 0 {
@@ -119,14 +119,14 @@ func check(options any, _ func(string) bool) (problems, warnings []schema.Proble
 	return problems, warnings
 }
 
-// systemFolders are those in which an image has what every program needs, ssh and sshd among them, or that belong to the
-// container runtime. A mount hides what is there.
+// systemFolders returns folders that contain what every program needs, such as ssh and sshd, or that belong to the container
+// runtime. A mount would hide their content.
 func systemFolders() []string {
 	return []string{"/", "/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/sbin"}
 }
 
-// checkSSHPath: a pod with another path than these can start, whatever the image makes of the key there. The kubelet takes a
-// path without a slash from the root.
+// checkSSHPath rejects paths with which a pod cannot start. It does not check whether the image finds the key there. The
+// kubelet resolves a path without a leading slash from the root.
 func checkSSHPath(at string) (problems []schema.Problem) {
 	if at == "" {
 		return nil
@@ -146,8 +146,8 @@ func checkSSHPath(at string) (problems []schema.Problem) {
 	return problems
 }
 
-// lower: the batch Job of the launcher says how the job ends, and has its limits. What becomes of a worker is nothing to
-// it, unless workers are evicted.
+// lower moves the limits of the job to the batch/v1 Job of the launcher, which also decides how the job ends. A failed
+// worker only fails the job if it was evicted, or if the launcher still waits for it.
 func lower(job *training.Job, options any) []schema.Problem {
 	spec := optionsOf(options)
 	own := mpiJob{slots: defaultSlots, launcherWorks: deref(spec.RunLauncherAsWorker), sshPath: rootSSH, implementation: openMPI}
@@ -176,7 +176,7 @@ func lower(job *training.Job, options any) []schema.Problem {
 	return tooLarge(job, own)
 }
 
-// priorityClass of the gang is that of the launcher's pods, else that of the workers'.
+// priorityClass returns the class of the gang: that of the launcher's pods, else that of the workers' pods.
 func priorityClass(job *training.Job) string {
 	for _, name := range []string{launcher, worker} {
 		if rtype := job.ReplicaType(name); rtype != nil && rtype.PriorityClass() != "" {
@@ -186,7 +186,7 @@ func priorityClass(job *training.Job) string {
 	return ""
 }
 
-// sentences are those of mpi-operator.
+// sentences returns the messages of mpi-operator.
 func sentences(job *training.Job) training.Sentences {
 	name := job.Kind.Name + " " + job.Key()
 	return training.Sentences{Created: name + " is created.", Running: name + " is running.", NotRunning: name + " is suspended.",
@@ -194,7 +194,7 @@ func sentences(job *training.Job) training.Sentences {
 		PodRestartPolicy: "Restart policy in pod template overridden by restart policy in replica spec"}
 }
 
-// deref is the pointed-to value, or the zero value for nil.
+// deref returns the pointed-to value, or the zero value for nil.
 func deref[T any](v *T) (value T) {
 	if v != nil {
 		value = *v

@@ -16,8 +16,8 @@ const (
 	keyPrivate, keyPublic    = "ssh-privatekey", "ssh-publickey"
 )
 
-// dependents are the ConfigMap, which follows the workers that run, and the Service and the Secret, which are made with the
-// first pod: neither is read again, so that the operator needs no permission to list Secrets.
+// dependents returns the ConfigMap, which is updated with the workers that run, and the Service and the Secret, which are
+// created together with pods and never read again, so that the operator needs no permission to list Secrets.
 func dependents(job *training.Job, running training.RunningReplicas) []training.Dependent {
 	app := map[string]string{labelApp: job.Meta.Name}
 	return []training.Dependent{
@@ -33,7 +33,7 @@ func dependents(job *training.Job, running training.RunningReplicas) []training.
 	}
 }
 
-// host is the full name of a replica. The headless Service of the job gives its pods names.
+// host returns the full name of a replica. The headless Service of the job gives its pods names.
 func host(job *training.Job, rtype *training.ReplicaType, index int) string {
 	name := rtype.Child(job.Meta.Name, index) + "." + job.Meta.Name + "." + job.Meta.Namespace + ".svc"
 	if cluster := job.Kind.Cluster.Domain; cluster != "" {
@@ -42,7 +42,7 @@ func host(job *training.Job, rtype *training.ReplicaType, index int) string {
 	return name
 }
 
-// slotsBehind is what stands in the hostfile between a host and its slots.
+// slotsBehind returns the text between a host and its slots in the hostfile.
 func slotsBehind(own mpiJob) string {
 	if own.implementation == openMPI {
 		return " slots="
@@ -50,7 +50,7 @@ func slotsBehind(own mpiJob) string {
 	return ":"
 }
 
-// hosts is the hostfile: all workers, whether they run or not.
+// hosts returns the hostfile: all workers, whether they run or not.
 func hosts(job *training.Job) string {
 	own := ownOf(job)
 	var b strings.Builder
@@ -68,7 +68,7 @@ func hosts(job *training.Job) string {
 	return b.String()
 }
 
-// tooLarge: see training.ConfigMapTooLarge.
+// tooLarge returns training.ConfigMapTooLarge if it applies.
 func tooLarge(job *training.Job, own mpiJob) []schema.Problem {
 	size := configSize(job, own)
 	if size <= training.ConfigMapLimit {
@@ -77,7 +77,7 @@ func tooLarge(job *training.Job, own mpiJob) []schema.Problem {
 	return []schema.Problem{training.ConfigMapTooLarge("spec.mpiReplicaSpecs.Worker.replicas", job.ReplicaType(worker).Replicas, size)}
 }
 
-// configSize is an upper bound for what the ConfigMap holds while all workers run, without building it.
+// configSize returns an upper bound of the size of the ConfigMap while all workers run, without building it.
 func configSize(job *training.Job, own mpiJob) int {
 	const rest = 1 << 10 // the head of the script, and the launcher where it is a host
 	workers := job.ReplicaType(worker)
@@ -89,7 +89,7 @@ func configSize(job *training.Job, own mpiJob) int {
 	return rest + workers.Replicas*(line+echo)
 }
 
-// discovery is the script by which elastic programs ask for the workers that run.
+// discovery returns the script by which elastic programs find the workers that run.
 func discovery(job *training.Job, running training.RunningReplicas) string {
 	var lines []string
 	if workers := job.ReplicaType(worker); workers != nil {

@@ -9,7 +9,7 @@ import (
 	"stoic/training"
 )
 
-// TestConfigSize: the size that is refused is an upper bound of what is written, and not far from it.
+// TestConfigSize: the computed size is an upper bound of the ConfigMap's size, and not far from it.
 func TestConfigSize(t *testing.T) {
 	for _, domain := range []string{"", "cluster.example"} {
 		for _, implementation := range []string{openMPI, mpich} {

@@ -12,7 +12,8 @@ import (
 	"stoic/training"
 )
 
-// podLabels say which replica a pod is. The index of a worker is one higher where the launcher is the first host.
+// podLabels returns the labels that identify the replica of a pod. If the launcher is the first host, the index of each
+// worker is one higher.
 func podLabels(job *training.Job, rtype *training.ReplicaType, index int) map[string]string {
 	works := ownOf(job).launcherWorks
 	labels := map[string]string{training.LabelOperator: job.Kind.Controller, training.LabelJob: job.Meta.Name, training.LabelJobRole: rtype.Label}
@@ -27,14 +28,14 @@ func podLabels(job *training.Job, rtype *training.ReplicaType, index int) map[st
 	return labels
 }
 
-// environment of a replica.
+// environment returns the variables of a replica.
 //
-// Open MPI 5 has moved what starts processes into a program of its own, PRRTE, which ignores OMPI_MCA_orte_*: without its
-// own variables mpirun knows no host but that of the launcher, runs everything there and succeeds. Earlier versions ignore
-// PRTE_MCA_*. mpi-operator does not know these, so those that an author sets are as they were with it; all others it
-// overrides, and so they are here.
+// Open MPI 5 starts processes with a separate program, PRRTE, which ignores OMPI_MCA_orte_*. Without the variables
+// PRTE_MCA_*, mpirun only knows the host of the launcher, runs everything there and succeeds. Earlier versions ignore
+// PRTE_MCA_*. mpi-operator does not set PRTE_MCA_*, so values of the user are kept. All other variables replace those of
+// the user, as in mpi-operator.
 //
-// NVIDIA_* are empty, so that the launcher does not see the GPUs of its node, unless it computes or its author asks for some.
+// NVIDIA_* are empty, so that the launcher does not see the GPUs of its node, unless it computes or has a limit of GPUs.
 func environment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
 	own := ownOf(job)
 	slots := strconv.Itoa(int(own.slots))
@@ -68,7 +69,7 @@ func environment(job *training.Job) func(*training.ReplicaType, int) []training.
 	}
 }
 
-// wantsGPU: some container of the launcher has a limit of a resource that is named after GPUs.
+// wantsGPU reports whether a container of the launcher has a limit of a resource with "gpu" in its name.
 func wantsGPU(job *training.Job) bool {
 	for _, c := range launcherOf(job).Spec.Containers {
 		for name := range c.Resources.Limits {
@@ -80,7 +81,7 @@ func wantsGPU(job *training.Job) bool {
 	return false
 }
 
-// launcherOf a job is its pod template.
+// launcherOf returns the pod template of the launcher.
 func launcherOf(job *training.Job) (found pod) {
 	if rtype := job.ReplicaType(launcher); rtype != nil {
 		_ = json.Unmarshal(rtype.Template, &found) // what cannot be read is not there
@@ -88,7 +89,7 @@ func launcherOf(job *training.Job) (found pod) {
 	return found
 }
 
-// variables are the names of those that the author sets in the first container of the launcher.
+// variables returns the names of the variables in the first container of the launcher's template.
 func variables(job *training.Job) (names []string) {
 	if c := launcherOf(job).Spec.Containers; len(c) > 0 {
 		for _, v := range c[0].Env {
@@ -102,7 +103,7 @@ func without(names []string, all ...training.EnvVar) []training.EnvVar {
 	return slices.DeleteFunc(all, func(v training.EnvVar) bool { return slices.Contains(names, v.Name) })
 }
 
-// pod is as much of a pod template as additions depend on.
+// pod holds the parts of a pod template that additions depend on.
 type pod struct {
 	Spec struct {
 		HostNetwork     bool                       `json:"hostNetwork"`
@@ -128,8 +129,8 @@ type user struct {
 	RunAsUser *int64 `json:"runAsUser"`
 }
 
-// additions: the SSH key, the hostfile for the launcher, sshd for workers whose author says nothing else, and names by
-// which the pods find each other.
+// additions returns the SSH key, the hostfile for the launcher, sshd for workers without a command or arguments, and the
+// fields that give pods DNS names.
 func additions(job *training.Job, rtype *training.ReplicaType) training.PodAdditions {
 	own, found := ownOf(job), pod{}
 	_ = json.Unmarshal(rtype.Template, &found) // what cannot be read is not there
@@ -155,16 +156,16 @@ func additions(job *training.Job, rtype *training.ReplicaType) training.PodAddit
 	return added
 }
 
-// domain is where the pods of the job have their names.
+// domain returns the DNS domain of the names of the job's pods.
 func domain(job *training.Job) string {
 	return job.Meta.Name + "." + job.Meta.Namespace + ".svc." + cmp.Or(job.Kind.Cluster.Domain, "cluster.local")
 }
 
-// An API server takes so many search domains in a pod, and so many characters of them, with one between two.
+// The API server's limits for search domains of a pod: their number, and their total length including separators.
 const maxSearches, maxSearchCharacters = 32, 2048
 
-// searching is the author's DNS configuration with one more domain, if there is room for it: the hostfile has names that need no
-// such domain.
+// searching returns the template's DNS configuration with one more search domain if the limits permit it. It is optional:
+// the names in the hostfile do not need it.
 func searching(config map[string]json.RawMessage, domain string) json.RawMessage {
 	all := maps.Clone(config)
 	if all == nil {
@@ -206,7 +207,8 @@ type (
 	}
 )
 
-// sshVolume holds the key pair. Its files belong to root: where another user runs ssh, it must be able to read them.
+// sshVolume returns the volume with the key pair. Its files belong to root, so their mode lets another user that runs ssh
+// read them.
 func sshVolume(job *training.Job, own mpiJob, found *pod) json.RawMessage {
 	v := secretVolume{Name: volumeSSH}
 	v.Secret.SecretName = job.Meta.Name + behindSSH
@@ -218,7 +220,7 @@ func sshVolume(job *training.Job, own mpiJob, found *pod) json.RawMessage {
 	return schema.JSON(v)
 }
 
-// isOtherUser: the first container does not run as root.
+// isOtherUser reports whether runAsUser of the first container is not root.
 func (p *pod) isOtherUser() bool {
 	id := p.Spec.SecurityContext.RunAsUser
 	if c := p.Spec.Containers; len(c) > 0 && c[0].SecurityContext.RunAsUser != nil {

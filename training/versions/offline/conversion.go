@@ -12,7 +12,7 @@ import (
 	"stoic/training"
 )
 
-// conversion of one object, which is a copy and may be changed.
+// conversion is the conversion of one object, which is a copy and may be changed.
 type conversion struct {
 	form     form
 	version  string // of the form
@@ -22,12 +22,12 @@ type conversion struct {
 	problems []schema.Problem
 }
 
-// unchanged: it is in the form of today, and nothing was found that is not.
+// unchanged reports whether the object already was in the current form, and nothing had to be converted.
 func (c *conversion) unchanged() bool {
 	return c.form.group == group && c.version == version && len(c.result.Moved)+len(c.result.Lost)+len(c.result.Filled) == 0
 }
 
-// spec of the object; nil if it has none, or one that is no object. What is malformed is for the v1 converter to report.
+// spec returns the spec of the object; nil if it is missing or malformed, which the v1 converter reports.
 func (c *conversion) spec() map[string]any { return object(c.object, "spec") }
 
 func (c *conversion) lost(path, text string) {
@@ -44,7 +44,7 @@ func (c *conversion) moved(from, to string) {
 
 func (c *conversion) problem(p schema.Problem) { c.problems = append(c.problems, p) }
 
-// lose removes a field of the spec, if there is one that says anything.
+// lose removes a field of the spec, and notes its loss if it was not empty.
 func (c *conversion) lose(key, text string) {
 	if value, ok := c.spec()[key]; ok {
 		if delete(c.spec(), key); !void(value) {
@@ -53,10 +53,10 @@ func (c *conversion) lose(key, text string) {
 	}
 }
 
-// noField says why a field of the old form is lost.
+// noField returns why a field of the old form is lost.
 func (c *conversion) noField() string { return c.form.kind + "s of kubeflow.org/v1 have no such field" }
 
-// flatten moves fields of the spec into its run policy. What stands there counts.
+// flatten moves fields of the spec into its run policy. Fields that are already set there win.
 func (c *conversion) flatten(keys ...string) {
 	spec := c.spec()
 	policy, ok := spec["runPolicy"].(map[string]any)
@@ -84,12 +84,12 @@ func (c *conversion) flatten(keys ...string) {
 	}
 }
 
-// flatPolicy: the first v1 of some kinds had these fields in the spec.
+// flatPolicy moves the fields that the first v1 of some kinds had in the spec.
 func flatPolicy(c *conversion) {
 	c.flatten("activeDeadlineSeconds", "backoffLimit", "cleanPodPolicy", "ttlSecondsAfterFinished")
 }
 
-// pyTorchJob in the versions of pytorch-operator, none of which is served.
+// pyTorchJob returns PyTorchJob in the versions of pytorch-operator, none of which a cluster serves.
 func pyTorchJob() versions.Kind {
 	flat := func(name string) versions.Move {
 		return versions.Move{Here: "spec." + name, Hub: "spec.runPolicy." + name}
@@ -103,7 +103,7 @@ func pyTorchJob() versions.Kind {
 	}}
 }
 
-// table converts by what package versions says of a kind, and by what its first v1 had.
+// table returns a conversion by a table, followed by flatPolicy.
 func table(kind versions.Kind) func(*conversion) {
 	return func(c *conversion) {
 		c.byTable(kind)
@@ -111,7 +111,7 @@ func table(kind versions.Kind) func(*conversion) {
 	}
 }
 
-// byTable converts as a webhook does. The annotation is not kept: the manifest is not converted back.
+// byTable converts like a webhook. It removes the annotation, because the manifest is not converted back.
 func (c *conversion) byTable(kind versions.Kind) {
 	converter, err := kind.Converter()
 	if err != nil {
@@ -120,7 +120,7 @@ func (c *conversion) byTable(kind versions.Kind) {
 	}
 	meta, had := c.object["metadata"].(map[string]any)
 	if !had && c.object["metadata"] == nil {
-		c.object["metadata"] = map[string]any{} // which the converter asks for
+		c.object["metadata"] = map[string]any{} // which the converter requires
 	}
 	annotated := object(meta, "annotations")[kind.Annotation] != nil
 	r, err := converter.Convert(c.object, version)
@@ -154,7 +154,7 @@ func (c *conversion) byTable(kind versions.Kind) {
 	}
 }
 
-// unannotate removes what the conversion has noted, and what it has made for that.
+// unannotate removes the annotation of the conversion, and parents that were created for it.
 func (c *conversion) unannotate(key string, annotated, hadMeta bool) {
 	meta, ok := c.object["metadata"].(map[string]any)
 	if !ok {
@@ -168,17 +168,17 @@ func (c *conversion) unannotate(key string, annotated, hadMeta bool) {
 		delete(c.object, "metadata")
 	}
 	if annotated {
-		c.lost(convert.Path("metadata", "annotations", key), "it is removed; what it kept for v1 stands in its place again")
+		c.lost(convert.Path("metadata", "annotations", key), "it is removed; what it kept for v1 is back in its place")
 	}
 }
 
-// object is what stands under a key, if that is one; else nil.
+// object returns the object under a key; nil if there is none.
 func object(in map[string]any, key string) map[string]any {
 	value, _ := in[key].(map[string]any)
 	return value
 }
 
-// at is the value at a place such as spec.runPolicy.suspend.
+// at returns the value at a place such as spec.runPolicy.suspend.
 func at(in map[string]any, place string) (value any, ok bool) {
 	keys := strings.Split(place, ".")
 	for _, key := range keys[:len(keys)-1] {
@@ -188,10 +188,10 @@ func at(in map[string]any, place string) (value any, ok bool) {
 	return value, ok
 }
 
-// void: as good as absent.
+// void reports whether a value counts as absent.
 func void(value any) bool { return value == nil || value == "" }
 
-// clone copies JSON.
+// clone returns a deep copy of a JSON value.
 func clone(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

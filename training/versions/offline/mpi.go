@@ -11,12 +11,12 @@ import (
 	trainingversions "stoic/training/versions"
 )
 
-// retries that the operators of the first MPIJobs made of a launcher that fails, unless a job said otherwise. In v1 there is no limit.
+// retries is the default backoffLimit of the first MPI operators for the launcher. In v1 the default is no limit.
 const retries = int64(6)
 
 const inReplicaSpecs, inLauncher, inWorker = "spec.mpiReplicaSpecs", "spec.mpiReplicaSpecs.Launcher", "spec.mpiReplicaSpecs.Worker"
 
-// mpiV2beta1: its shape converts. Its images start processes by SSH, which v1 does not.
+// mpiV2beta1 converts the object only. Its images start processes by SSH, which v1 does not.
 func mpiV2beta1(c *conversion) {
 	c.lost("apiVersion", "v2beta1 starts processes by SSH and v1 by kubectl exec, so an image that counts on SSH must change; the operator runs v2beta1, too, where that is installed")
 	c.byTable(trainingversions.MPIJob())
@@ -27,7 +27,7 @@ func mpiV2beta1(c *conversion) {
 	}
 }
 
-// mpiV1alpha2 has the replica types of v1, and a launcher that is a batch/v1 Job.
+// mpiV1alpha2 converts the form with the replica types of v1 and a launcher that is a batch/v1 Job.
 func mpiV1alpha2(c *conversion) {
 	c.flatten("activeDeadlineSeconds", "backoffLimit")
 	c.lose("mpiDistribution", c.noField()+"; what it set is up to the command of the launcher")
@@ -44,12 +44,12 @@ func mpiV1alpha2(c *conversion) {
 	}
 }
 
-// retry writes the limit of restarts, if there is none.
+// retry sets backoffLimit if it is not set.
 func (c *conversion) retry() {
 	c.fill("backoffLimit", retries, fmt.Sprintf("%d, which MPIJobs of %s/%s mean without it", retries, group, c.version))
 }
 
-// fill a field of the run policy, if there is nothing.
+// fill sets a field of the run policy if it is not set.
 func (c *conversion) fill(key string, value any, text string) {
 	spec := c.spec()
 	policy, ok := spec["runPolicy"].(map[string]any)
@@ -64,8 +64,8 @@ func (c *conversion) fill(key string, value any, text string) {
 	c.filled("spec.runPolicy."+key, text)
 }
 
-// mpiV1alpha1 has one template, for a launcher, which is a batch/v1 Job, and for workers, which are a StatefulSet that sleeps and that
-// is scaled to none at the end.
+// mpiV1alpha1 converts the form with one template for both the launcher, which is a batch/v1 Job, and the workers, which are a
+// StatefulSet that sleeps and is scaled to 0 at the end.
 func mpiV1alpha1(c *conversion) {
 	spec := c.spec()
 	template, ok := spec["template"].(map[string]any)
@@ -101,15 +101,15 @@ func mpiV1alpha1(c *conversion) {
 	}
 }
 
-// workers that an MPIJob of v1alpha1 asks for.
+// workers are the workers of an MPIJob of v1alpha1.
 type workers struct {
 	replicas any
-	// from is the field that says how many there are, if it is that number.
+	// from is the field that holds replicas itself; empty if replicas is calculated.
 	from string
-	// resource and units are those of each worker that the job names beside its template; 0: none.
+	// resource and units are the processing units of each worker that the job sets outside its template; 0: none.
 	resource string
 	units    int64
-	// slots are the processing units of a worker, in the template or beside it; 0: none.
+	// slots are the processing units of a worker, set inside or outside the template; 0: none.
 	slots int64
 }
 
@@ -161,7 +161,7 @@ func (c *conversion) allocate(w *workers, spec map[string]any, key string) {
 	w.slots = w.units
 }
 
-// count reads a number of things.
+// count reads an integer from least to MaxInt32, and reports a problem with any other value.
 func (c *conversion) count(path string, raw any, least int64) (n int64, ok bool) {
 	switch v := raw.(type) {
 	case int64:
@@ -179,7 +179,7 @@ func (c *conversion) count(path string, raw any, least int64) (n int64, ok bool)
 	return n, ok
 }
 
-// launcher has the resources that are named for it, or none.
+// launcher returns the Launcher, with the resources in launcherResources or none.
 func (c *conversion) launcher(template map[string]any, resources any) map[string]any {
 	own, _ := clone(template).(map[string]any)
 	pod := object(own, "spec")
@@ -205,7 +205,7 @@ func (c *conversion) launcher(template map[string]any, resources any) map[string
 	return map[string]any{"replicas": int64(1), "restartPolicy": restart, "template": own}
 }
 
-// worker sleeps until the launcher starts processes in it, which v1 sees to where there is no command.
+// worker returns the Worker. It has no command, so v1 lets it sleep until the launcher starts processes in it.
 func (c *conversion) worker(template map[string]any, w workers) map[string]any {
 	own, _ := clone(template).(map[string]any)
 	pod := object(own, "spec")
@@ -225,7 +225,7 @@ func (c *conversion) worker(template map[string]any, w workers) map[string]any {
 	return map[string]any{"replicas": w.replicas, "restartPolicy": "Always", "template": own}
 }
 
-// limit writes the processing units of a worker, if its resources are such that this can be.
+// limit sets the processing units of a worker, unless its resources are malformed.
 func (c *conversion) limit(container map[string]any, w workers) {
 	for _, of := range []string{"limits", "requests"} {
 		resources, ok := container["resources"].(map[string]any)
@@ -249,7 +249,7 @@ func (c *conversion) limit(container map[string]any, w workers) {
 	}
 }
 
-// firstContainer of a pod, in which processes run; nil if there is none.
+// firstContainer returns the first container of a pod, in which processes run; nil if there is none.
 func firstContainer(pod map[string]any) map[string]any {
 	containers, _ := pod["containers"].([]any)
 	if len(containers) == 0 {
@@ -259,7 +259,7 @@ func firstContainer(pod map[string]any) map[string]any {
 	return first
 }
 
-// limitOf a resource, if it is a plain number in the range of numbers of slots.
+// limitOf returns the limit of a resource if it is an integer in the range of slots; else 0.
 func limitOf(container map[string]any, resource string) int64 {
 	raw := object(object(container, "resources"), "limits")[resource]
 	n, ok := raw.(int64)

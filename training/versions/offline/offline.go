@@ -10,43 +10,43 @@ import (
 
 const group, version = "kubeflow.org", "v1"
 
-// Options are what the manifests of some forms do not say.
+// Options are values that the manifests of some forms do not contain.
 type Options struct {
-	// GPUsPerNode is how many GPUs, or other processing units, a node has, for an MPIJob of v1alpha1 that names the sum alone. 0: not
-	// known. It was a flag of its operator.
+	// GPUsPerNode is the number of GPUs, or other processing units, of a node, for an MPIJob of v1alpha1 that only has the total.
+	// 0: unknown. It was a flag of that operator.
 	GPUsPerNode int64
 }
 
-// Result is an object in the form of today.
+// Result is an object in its current form.
 type Result struct {
 	// Object is a copy, unless Form is "".
 	Object map[string]any
-	// Form that it was in: "TFJob of kubeflow.org/v1beta2". "": there is nothing to convert, as it is in the form of today, or no
-	// training job.
+	// Form is the form of the input: "TFJob of kubeflow.org/v1beta2". "": nothing was converted, because the input was already in
+	// the current form, or is no training job.
 	Form string
-	// Moved says where values came from that stand in another place now.
+	// Moved holds values that are in another place now.
 	Moved []Moved
-	// Lost are values that could not be carried; Filled are those that were written for the first time, since their absence means
-	// another thing in v1 or since v1 has no default for them.
+	// Lost are values that could not be converted. Filled are values that were added, because their absence has another meaning in
+	// v1 or because v1 has no default for them.
 	Lost, Filled []Note
 }
 
-// Moved is a value that has another place, with all below it: "spec.backoffLimit".
+// Moved is a value that has moved with all below it: "spec.backoffLimit".
 type Moved struct{ From, To string }
 
-// Note says what became of one value. Lost ones have paths in the object as it came, filled ones in the object as it is.
+// Note says what happened to one value. Paths of lost values refer to the input, paths of filled values to the result.
 type Note struct{ Path, Text string }
 
-// form is a way in which jobs of a kind were once written.
+// form is a former way to write jobs of a kind.
 type form struct {
 	group, kind string
 	versions    []string
 	convert     func(*conversion)
-	// refused: nothing can convert it, and this says what to do instead.
+	// refused is set if the form cannot be converted, and says what to do instead.
 	refused string
 }
 
-// forms are those that are known. An object of none of them, and of a version of our group, is an error if its kind is one of these.
+// forms returns the known forms. An object of one of these kinds and groups in an unknown version is an error.
 func forms() []form {
 	return []form{
 		{group: group, kind: "TFJob", versions: []string{"v1"}, convert: flatPolicy},
@@ -65,8 +65,7 @@ func forms() []form {
 	}
 }
 
-// Convert an object to kubeflow.org/v1. It does not change the object. Problems are what keeps it from being converted; the result
-// is empty then.
+// Convert converts an object to kubeflow.org/v1. It does not change the object. If there are problems, the result is empty.
 func Convert(object map[string]any, o Options) (Result, []schema.Problem) {
 	kind, _ := object["kind"].(string)
 	apiVersion, _ := object["apiVersion"].(string)
@@ -112,7 +111,7 @@ func (f form) run(object map[string]any, of string, o Options) (Result, []schema
 
 func (f form) called(version string) string { return f.kind + " of " + f.group + "/" + version }
 
-// Forms are all that Convert converts, for help and documentation: "TFJob of kubeflow.org/v1beta2".
+// Forms returns all forms that Convert converts, for help and documentation: "TFJob of kubeflow.org/v1beta2".
 func Forms() (all []string) {
 	for _, f := range forms() {
 		for _, v := range f.versions {

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// optionsOf a case are in its name: "... per node 8".
+// optionsOf returns the options in the name of a case: "... per node 8".
 func optionsOf(name string) Options {
 	if strings.HasSuffix(name, "per node 8") {
 		return Options{GPUsPerNode: 8}
@@ -27,8 +27,8 @@ func optionsOf(name string) Options {
 	return Options{}
 }
 
-// TestGolden: NAME.yaml, and what becomes of it. What is converted is a job to the converter of v1, without a field that it does not
-// know, and is converted no further.
+// TestGolden converts NAME.yaml. The converter of v1 must accept the result without unknown fields, and a second conversion must
+// change nothing.
 func TestGolden(t *testing.T) {
 	seen := map[string]bool{}
 	cases := golden.Run(t, "testdata/*.txtar", *update, func(t *testing.T, archive map[string][]byte, name string) string {
@@ -99,8 +99,8 @@ func describe(t *testing.T, r Result, problems []schema.Problem) string {
 	return b.String() + string(text)
 }
 
-// TestTotal: every object has an answer, which is the same each time, and keeps nothing of the object. What comes out is in the form
-// of today, so that nothing happens to it again.
+// TestTotal: every object has a result, which is deterministic and shares nothing with the object. The result is in the current
+// form, so that a second conversion changes nothing.
 func TestTotal(t *testing.T) {
 	keys := []string{"spec", "metadata", "annotations", "status", "runPolicy", "RunPolicy", "backoffLimit", "BackoffLimit", "cleanPodPolicy", "activeDeadlineSeconds", "gpus", "processingUnits",
 		"gpusPerNode", "processingUnitsPerNode", "processingResourceType", "replicas", "template", "containers", "resources", "limits", "requests", "nvidia.com/gpu", "cpu", "launcherResources",
@@ -169,7 +169,7 @@ func total(t rapid.TB, object map[string]any, o Options) {
 	}
 }
 
-// TestTables: the tables that nothing serves are sound.
+// TestTables: the tables of versions that no cluster serves are valid.
 func TestTables(t *testing.T) {
 	kind := pyTorchJob()
 	if _, err := kind.Converter(); err != nil {

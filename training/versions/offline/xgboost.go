@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// xgboost: the group of xgboost-operator, whose run policy is spelt like its Go field, and whose container has another name.
+// xgboost converts the group of xgboost-operator, which spells runPolicy as RunPolicy and has another container name.
 func xgboost(c *conversion) {
 	spec := c.spec()
 	if policy, ok := spec["RunPolicy"]; ok {

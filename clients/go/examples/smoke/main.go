@@ -1,4 +1,4 @@
-// Smoke does with PyTorchJobs what hello does not: a test of the operator runs it behind hello, whose job it deletes.
+// Smoke does with PyTorchJobs what hello does not: a test of the operator runs it after hello, whose job it deletes.
 package main
 
 import (
@@ -27,7 +27,7 @@ const (
 	finished = "hello-go"
 	rejected = "rejected-go"
 	scaled   = "scaled-go"
-	// patience bounds all of it.
+	// patience is the time limit of the whole run.
 	patience = time.Minute
 )
 
@@ -57,7 +57,7 @@ func run(ctx context.Context) error {
 	return remove(ctx, clients)
 }
 
-// job of one worker.
+// job returns a job of one replica type, Worker.
 func job(name, container string, replicas int32) *kubeflow.PyTorchJob {
 	pod := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: container, Image: "example.com/train:1"}}}}
 	return &kubeflow.PyTorchJob{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kubeflow.PyTorchJobSpec{
@@ -65,7 +65,7 @@ func job(name, container string, replicas int32) *kubeflow.PyTorchJob {
 			kubeflow.PyTorchJobReplicaTypeWorker: {Replicas: &replicas, RestartPolicy: kubeflow.RestartPolicyNever, Template: pod}}}}
 }
 
-// refuse: what the schema does not allow is not stored.
+// refuse checks that the API server does not store what the schema does not allow.
 func refuse(ctx context.Context, jobs typed.PyTorchJobInterface) error {
 	if _, err := jobs.Create(ctx, job("refused-go", kubeflow.PyTorchJobDefaultContainerName, -1), metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
 		return fmt.Errorf("a job with -1 replicas: %v, want 422", err)
@@ -73,7 +73,7 @@ func refuse(ctx context.Context, jobs typed.PyTorchJobInterface) error {
 	return nil
 }
 
-// reject: what the operator alone finds fails the job.
+// reject checks that a mistake that only the operator finds fails the job.
 func reject(ctx context.Context, jobs typed.PyTorchJobInterface) error {
 	if _, err := jobs.Create(ctx, job(rejected, "main", 1), metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create a malformed job: %w", err)
@@ -88,7 +88,7 @@ func reject(ctx context.Context, jobs typed.PyTorchJobInterface) error {
 	})
 }
 
-// scale a job that an apply configuration has made.
+// scale scales a job that was created from an apply configuration.
 func scale(ctx context.Context, jobs typed.PyTorchJobInterface) error {
 	workers := job(scaled, kubeflow.PyTorchJobDefaultContainerName, 1).Spec.PyTorchReplicaSpecs
 	wanted := apply.PyTorchJob(scaled, "default").WithSpec(apply.PyTorchJobSpec().WithRunPolicy(apply.RunPolicy().WithSuspend(true)).WithPyTorchReplicaSpecs(workers))
@@ -117,7 +117,7 @@ func scale(ctx context.Context, jobs typed.PyTorchJobInterface) error {
 	return nil
 }
 
-// remove all jobs, as an informer and a watch see it.
+// remove deletes all jobs, and checks that an informer and a watch see it.
 func remove(ctx context.Context, clients versioned.Interface) error {
 	jobs := clients.KubeflowV1().PyTorchJobs("default")
 	factory := externalversions.NewSharedInformerFactoryWithOptions(clients, 0, externalversions.WithNamespace("default"))
@@ -152,7 +152,7 @@ func remove(ctx context.Context, clients versioned.Interface) error {
 	return nil
 }
 
-// await an event of a job, from a resource version on; "" is now.
+// await waits for an event of a job, from a resource version on; "" means now.
 func await(ctx context.Context, jobs typed.PyTorchJobInterface, name, from string, is func(watch.EventType, *kubeflow.PyTorchJob) bool) error {
 	events, err := jobs.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, ResourceVersion: from})
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command foobarset-operator serves FooBarSets and FooBarTasks, or with --resources one of the two.
+// Command foobarset-operator serves FooBarSets and FooBarTasks, or only one of the two with --resources.
 package main
 
 import (

@@ -1,11 +1,11 @@
 // Package server answers one question: WHAT DOES A CLIENT GET FROM THE MODEL?
 //
-// It serves a model of the API server (package apimodel) over HTTP, for the tests of the engine's packages. What it answers is what
-// apimodel.Model says, which a test there holds against a real kube-apiserver. Only what a test asks for goes wrong:
+// It serves a model of the API server (package apimodel) over HTTP, for the tests of the engine's packages. Its answers are those of
+// apimodel.Model, which a test there compares with a real kube-apiserver. A test can request these faults, and no others occur:
 //
-//	Before        refuses a request, delays it, or has its answer lost
+//	Before        rejects a request, delays it, or loses its answer
 //	After         changes the model between an answer and its arrival
 //	Held, Cut     watches are silent, or end
-//	NoWatchList   no watch begins with what there is, as without that feature of the API server
-//	Model         CRDs that come and go, webhooks, a past that is compacted or comes back, namespaces that close: see Model.Serve
+//	NoWatchList   no watch begins with the existing objects, as without that feature of the API server
+//	Model         CRDs that are created and deleted, webhooks, a compacted or restored store, namespaces that close: see Model.Serve
 package server

@@ -19,25 +19,25 @@ import (
 	"stoic/test/faults/apimodel"
 )
 
-// Request is what a client asks for.
+// Request is a request of a client.
 type Request struct {
 	Method string
-	// Resource and its subresource, as "pods/status"; "" asks what is served.
+	// Resource has the subresource, as in "pods/status"; "" is a request for discovery.
 	Resource, Namespace, Name string
 	Watch                     bool
 	URL                       *url.URL
 	Body                      []byte
-	Gone                      <-chan struct{} // closed when its client does not wait any more
+	Gone                      <-chan struct{} // closed when its client no longer waits
 }
 
-// Server serves one model. Its fields are used within Locked once requests come.
+// Server serves one model. Once requests arrive, its fields may be used only within Locked.
 type Server struct {
 	*apimodel.Model
 	URL string
-	// Before is asked before each request is served, without the lock, and may wait. A Status is the answer in place of the
-	// model's.
+	// Before is called before each request is served, without the lock, and may wait. If it returns a Status, that is the answer
+	// instead of the model's.
 	Before func(Request) *metav1.Status
-	// After is called when a request has been served and its answer is on its way, without the lock.
+	// After is called when a request has been served and before its answer arrives, without the lock.
 	After       func(Request)
 	NoWatchList bool
 	Held        map[string]bool // resources whose watches are silent
@@ -71,7 +71,7 @@ func (s *Server) Locked(f func()) {
 	s.changed.Broadcast()
 }
 
-// Cut ends all watches. It is called with the lock.
+// Cut ends all watches. The caller holds the lock.
 func (s *Server) Cut() { s.cuts++ }
 
 // ServeHTTP answers one request.
@@ -109,7 +109,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, code, body)
 }
 
-// read a request, so that its body can be read again.
+// read reads a request, so that its body can be read again.
 func read(r *http.Request) (Request, error) {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -139,7 +139,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request) {
 			more, ended = s.More(stream)
 			events = append(events, more...)
 		}
-		_, _ = w.Write(events) // a client that is gone ends its request
+		_, _ = w.Write(events) // if the client no longer exists, its request ends
 		events = nil
 		w.(http.Flusher).Flush()
 		if ended || s.ending || s.cuts != cuts || r.Context().Err() != nil {
@@ -148,10 +148,10 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request) {
 	}
 }
 
-// Lost is what Before returns to have a request served and its answer lost.
+// Lost returns the value with which Before has a request served and its answer lost.
 func Lost() *metav1.Status { return &metav1.Status{} }
 
-// Refusal is an error as the API server words it. Its reason follows from the code.
+// Refusal returns an error in the API server's wording. Its reason follows from the code.
 func Refusal(code int, message string) *metav1.Status {
 	status := apierrors.NewGenericServerResponse(code, "", runtimeschema.GroupResource{}, "", message, 0, false).Status()
 	status.Message = message
@@ -173,5 +173,5 @@ func write(w http.ResponseWriter, code int, body []byte) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	}
 	w.WriteHeader(code)
-	_, _ = w.Write(body) // a client that is gone needs no answer
+	_, _ = w.Write(body) // a client that no longer exists needs no answer
 }

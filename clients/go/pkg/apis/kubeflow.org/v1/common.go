@@ -20,6 +20,14 @@ const (
 	JobRoleLabel = "training.kubeflow.org/job-role"
 )
 
+// Values of RunPolicy.ManagedBy.
+const (
+	// KubeflowJobsController is the training operator, the default.
+	KubeflowJobsController = "kubeflow.org/training-operator"
+	// MultiKueueController is MultiKueue, which runs the job in another cluster.
+	MultiKueueController = "kueue.x-k8s.io/multikueue"
+)
+
 // RunPolicy is what applies to a job as a whole.
 type RunPolicy struct {
 	// Which pods to delete when the job is over. Default: none.

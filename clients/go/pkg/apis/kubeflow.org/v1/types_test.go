@@ -60,7 +60,7 @@ func read(t *testing.T) (d document) {
 	return d
 }
 
-// kinds of the document, with lists.
+// kinds returns the kinds of the document, including lists.
 func (d document) kinds() (names []string) {
 	for name, s := range d.Components.Schemas {
 		if short, ours := strings.CutPrefix(name, prefix); ours && s.Kinds != nil {
@@ -71,7 +71,7 @@ func (d document) kinds() (names []string) {
 	return names
 }
 
-// comparison of Go types with schemas. What differs is in found; nodes counts what was looked at.
+// comparison compares Go types with schemas. Differences are in found; nodes counts the compared nodes.
 type comparison struct {
 	document document
 	found    []string
@@ -83,7 +83,7 @@ func (c *comparison) differs(path, format string, args ...any) {
 	c.found = append(c.found, path+": "+fmt.Sprintf(format, args...))
 }
 
-// resolve a reference, and a reference that has a description of its own.
+// resolve follows a reference, also one that has a description of its own.
 func (c *comparison) resolve(s *schema) *schema {
 	for s.Ref != "" || len(s.AllOf) == 1 && s.AllOf[0].Ref != "" {
 		if s.Ref == "" {
@@ -94,7 +94,7 @@ func (c *comparison) resolve(s *schema) *schema {
 	return s
 }
 
-// compare a type and a schema, and what is below them.
+// compare compares a type and a schema, recursively.
 func (c *comparison) compare(path string, is reflect.Type, s *schema) {
 	c.nodes++
 	s = c.resolve(s)
@@ -151,7 +151,7 @@ func (c *comparison) compare(path string, is reflect.Type, s *schema) {
 	}
 }
 
-// fields of a struct and properties of a schema, in both directions.
+// fields compares the fields of a struct and the properties of a schema, in both directions.
 func (c *comparison) fields(path string, is reflect.Type, s *schema) {
 	there := map[string]bool{}
 	var required []string
@@ -185,8 +185,8 @@ func (c *comparison) fields(path string, is reflect.Type, s *schema) {
 	}
 }
 
-// TestTypesAreThoseOfTheSchema: each field of a type is a property of the schema and the other way round, with the same type, down
-// to the last field of a pod template. Kinds that the document has are registered, and no others.
+// TestTypesAreThoseOfTheSchema: each field of a type is a property of the schema and vice versa, with the same type, down to the last
+// field of a pod template. Exactly the kinds of the document are registered.
 func TestTypesAreThoseOfTheSchema(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1.AddToScheme(scheme); err != nil {
@@ -210,7 +210,7 @@ func TestTypesAreThoseOfTheSchema(t *testing.T) {
 	constants := constantsOf(t)
 	for name, values := range c.enums {
 		slices.Sort(values)
-		// That an absent value is none of the constants is usual.
+		// No constant is needed for an absent value.
 		if has := append(slices.DeleteFunc(constants[name], func(v string) bool { return v == "" }), ""); !slices.Equal(slices.Sorted(slices.Values(has)), values) {
 			t.Errorf("%s has the constants %q, the schema %q", name, has, values)
 		}
@@ -220,7 +220,7 @@ func TestTypesAreThoseOfTheSchema(t *testing.T) {
 	}
 }
 
-// constantsOf the package with a type, by the name of the type.
+// constantsOf returns the constants of the package by the name of their type.
 func constantsOf(t *testing.T) map[string][]string {
 	t.Helper()
 	names, err := filepath.Glob("*.go")
@@ -292,7 +292,7 @@ func TestDifferencesAreFound(t *testing.T) {
 	}
 }
 
-// TestClientset: the clientset has every kind, and the requests for its scale where its CRD has the subresource.
+// TestClientset: the clientset has every kind, and the scale requests for those whose CRD has the subresource.
 func TestClientset(t *testing.T) {
 	d, clients, scaled := read(t), reflect.TypeFor[typed.KubeflowV1Interface](), 0
 	for _, kind := range d.kinds() {
