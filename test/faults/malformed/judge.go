@@ -116,17 +116,32 @@ func needless(e sentence) bool {
 }
 
 // statusProblems returns what the shipped schema finds in the status that the operator has written. An unknown field is the
-// operator's mistake, unless a mutation has given it that name: then it may be another writer's, and stays until the next status
-// write, as two writers would otherwise overwrite each other forever.
+// operator's mistake, unless the mutation has put it there: then it may be another client's, and stays until the next status
+// write, as two clients would otherwise overwrite each other forever.
 func (o *object) statusProblems(u *unstructured.Unstructured) (found []string) {
-	whole := map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": map[string]any{"name": "x"}, "spec": o.valid["spec"], "status": u.Object["status"]}
-	checked := o.strict.Check(&unstructured.Unstructured{Object: whole})
-	for _, p := range append(checked.Problems, checked.Warnings...) {
-		if renamed := p.Code == schema.UnknownField && o.Part == mutation.Status && o.Renames(p.Path); mutation.Related(p.Path, "status") && !renamed {
+	for _, p := range o.inStatus(u) {
+		if p.Code != schema.UnknownField || !slices.Contains(o.foreign, p.Path) {
 			found = append(found, "its status is none that the schema allows: "+p.String())
 		}
 	}
 	return found
+}
+
+// inStatus returns what the shipped schema finds in a status.
+func (o *object) inStatus(u *unstructured.Unstructured) []schema.Problem {
+	whole := map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": map[string]any{"name": "x"}, "spec": o.valid["spec"], "status": u.Object["status"]}
+	checked := o.strict.Check(&unstructured.Unstructured{Object: whole})
+	return slices.DeleteFunc(append(checked.Problems, checked.Warnings...), func(p schema.Problem) bool { return !mutation.Related(p.Path, "status") })
+}
+
+// unknown returns the paths of the fields of a status that the shipped schema does not declare.
+func (o *object) unknown(u *unstructured.Unstructured) (paths []string) {
+	for _, p := range o.inStatus(u) {
+		if p.Code == schema.UnknownField {
+			paths = append(paths, p.Path)
+		}
+	}
+	return paths
 }
 
 // odd reports whether a text has control characters, or characters that reorder what a terminal shows.

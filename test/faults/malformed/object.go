@@ -52,6 +52,8 @@ type object struct {
 	settled  time.Time
 	found    []string
 	repaired bool
+	// foreign are the paths of the unknown fields that the mutation has put into the status.
+	foreign []string
 }
 
 func newObject(k *kind, c choice, w way, p scenario.Places, name string) (*object, error) {

@@ -111,6 +111,9 @@ func (p *plane) change(ctx context.Context, o *object, part string, to func(now 
 			return err
 		}
 		o.is(u)
+		if part == "status" {
+			o.foreign = o.unknown(u)
+		}
 		return nil
 	}
 }

@@ -65,11 +65,11 @@ func (m Mutation) Touches(path, sentence string) bool {
 			return true
 		}
 	}
-	return m.Renames(path)
+	return m.renames(path)
 }
 
-// Renames reports whether the path is that of the field under its other name, or leads there or on from there.
-func (m Mutation) Renames(path string) bool {
+// renames reports whether the path is that of the field under its other name, or leads there or on from there.
+func (m Mutation) renames(path string) bool {
 	return m.renamed != "" && Related(path, append(slices.Clone(m.Path[:len(m.Path)-1]), m.renamed).String())
 }
 
