@@ -274,6 +274,7 @@ type audited struct {
 	} `json:"responseStatus"`
 	RequestObject json.RawMessage `json:"requestObject"`
 	Received      time.Time       `json:"requestReceivedTimestamp"`
+	Answered      time.Time       `json:"stageTimestamp"`
 }
 
 // requests returns the operator's requests, as the API server logged them.

@@ -28,6 +28,7 @@ func TestWeaknesses(t *testing.T) {
 			"managedBy is immutable":             managerIsImmutable,
 			"deleted dependents are made again":  dependentsAreRepaired,
 			"log lines do not grow with the job": logStaysShort,
+			"a costly pod is not tried again":    costlyPod, // docs/reliability.md
 		})
 	})
 	// After the others: the requests of all their operators are in the audit log.
