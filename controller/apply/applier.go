@@ -197,20 +197,20 @@ func (a *Applier) isOptional(r schema.Resource) bool {
 
 // Forget drops all that is kept in memory for an object.
 func (a *Applier) Forget(uid types.UID) {
-	a.pruning.forget(uid)
-	a.negative.forget(uid)
-	a.refusals.forget(uid)
-	a.terminating.forget(uid)
-	a.costly.forget(uid)
+	for _, m := range a.memories() {
+		m.forget(uid)
+	}
 }
 
 // ForgetAll drops what is kept for the objects that gone selects.
 func (a *Applier) ForgetAll(gone func(types.UID) bool) {
-	a.pruning.forgetAll(gone)
-	a.negative.forgetAll(gone)
-	a.refusals.forgetAll(gone)
-	a.terminating.forgetAll(gone)
-	a.costly.forgetAll(gone)
+	for _, m := range a.memories() {
+		m.forgetAll(gone)
+	}
+}
+
+func (a *Applier) memories() []forgetter {
+	return []forgetter{a.pruning, a.negative, a.refusals, a.terminating, a.costly}
 }
 
 // Earlier returns the earlier of two requeue times; 0 is none.

@@ -3,12 +3,9 @@ package apply
 import (
 	"context"
 	"errors"
-	"maps"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/schema"
 )
@@ -64,8 +61,7 @@ func waitAfter(err error) (first, most time.Duration) {
 // costly remembers, by the UID of an object, that a required creation for it was costly. Every event of the object would ask for it again,
 // so nothing is created for the object until the wait is over or its spec is edited.
 type costly struct {
-	mu  sync.Mutex
-	all map[types.UID]costlyCreation
+	memory[costlyCreation]
 	now func() time.Time
 }
 
@@ -76,33 +72,33 @@ type costlyCreation struct {
 }
 
 func newCostly(now func() time.Time) *costly {
-	return &costly{all: map[types.UID]costlyCreation{}, now: now}
+	return &costly{newMemory[costlyCreation](), now}
 }
 
 // note records the outcome of the required creations of a reconcile.
 func (n *costly) note(head *schema.Head, err error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Lock()
+	defer n.Unlock()
 	uid := head.Meta.UID
 	first, most := waitAfter(err)
 	if first == 0 {
-		delete(n.all, uid)
+		delete(n.entries, uid)
 		return
 	}
-	c := n.all[uid]
+	c := n.entries[uid]
 	if c.generation != head.Meta.Generation {
 		c = costlyCreation{generation: head.Meta.Generation}
 	}
 	c.until = n.now().Add(min(first<<min(c.tries, 10), most))
 	c.tries++
-	n.all[uid] = c
+	n.entries[uid] = c
 }
 
 // of returns what is remembered of an object at this generation: nothing, or the last creations for it were costly.
 func (n *costly) of(head *schema.Head) (c costlyCreation, known bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	c, known = n.all[head.Meta.UID]
+	n.Lock()
+	defer n.Unlock()
+	c, known = n.entries[head.Meta.UID]
 	return c, known && c.generation == head.Meta.Generation
 }
 
@@ -119,16 +115,4 @@ func (n *costly) wait(head *schema.Head) time.Duration {
 		return 0
 	}
 	return max(c.until.Sub(n.now()), 0)
-}
-
-func (n *costly) forget(uid types.UID) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.all, uid)
-}
-
-func (n *costly) forgetAll(gone func(types.UID) bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	maps.DeleteFunc(n.all, func(uid types.UID, _ costlyCreation) bool { return gone(uid) })
 }

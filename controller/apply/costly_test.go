@@ -110,8 +110,8 @@ func TestCostlyCreation(t *testing.T) {
 			if _, posts, err := apply(); err != nil || posts != 1 {
 				t.Errorf("repaired: %d posts: %v", posts, err)
 			}
-			if len(a.costly.all) > 0 {
-				t.Errorf("kept after a success: %v", a.costly.all)
+			if len(a.costly.entries) > 0 {
+				t.Errorf("kept after a success: %v", a.costly.entries)
 			}
 		})
 	}
@@ -142,15 +142,19 @@ func TestCostlyCreationsOfMany(t *testing.T) {
 		t.Errorf("finalizers %v", got)
 	}
 	a.Forget(seen.Head.Meta.UID)
-	if len(a.costly.all) > 0 {
+	if len(a.costly.entries) > 0 {
 		t.Error("kept of an object that is forgotten")
 	}
 }
 
 // TestCostlyOptionalWrites: an optional dependent that is costly waits alone; the pods are nevertheless created. A patch waits, too.
 func TestCostlyOptionalWrites(t *testing.T) {
-	for code, want := range map[int]time.Duration{422: 200 * time.Second, 504: 20 * time.Second} {
+	for code, wait := range map[int]struct{ first, most time.Duration }{
+		422: {200 * time.Second, LastRefused},
+		504: {20 * time.Second, longestTimeout},
+	} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			want := wait.first
 			s, a := newSlowServer(t)
 			s.code, s.took = code, 20*time.Second
 			s.put(widgetsPath+"a", nil)
@@ -177,6 +181,15 @@ func TestCostlyOptionalWrites(t *testing.T) {
 			s.requests()
 			if again, err := a.patch(t.Context(), seen.Head, patches); err != nil || len(s.requests()) != 0 || again != want {
 				t.Errorf("the patch by an event: again in %s, want %s: %v", again, want, err)
+			}
+			for range 4 {
+				s.pass(LastRefused)
+				if _, err := a.patch(t.Context(), seen.Head, patches); err == nil {
+					t.Fatal("the patch is taken")
+				}
+			}
+			if again, err := a.patch(t.Context(), seen.Head, patches); err != nil || again != wait.most {
+				t.Errorf("the patch after more failures: again in %s, want %s: %v", again, wait.most, err)
 			}
 		})
 	}

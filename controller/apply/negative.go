@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,8 +16,7 @@ import (
 // without effect (a schema drops their fields). Without it, each reconcile of an object would repeat such a write, although the object
 // does without that dependent.
 type negativeCache struct {
-	mu     sync.Mutex
-	writes map[types.UID]map[string]uselessWrite // by owner, then by resource and name of the dependent
+	memory[map[string]uselessWrite] // by resource and name of the dependent
 }
 
 type uselessWrite struct {
@@ -29,7 +27,7 @@ type uselessWrite struct {
 }
 
 func newNegativeCache() *negativeCache {
-	return &negativeCache{writes: map[types.UID]map[string]uselessWrite{}}
+	return &negativeCache{newMemory[map[string]uselessWrite]()}
 }
 
 // targetOf returns what a write is about: a resource, a namespace, a name, and a subresource if there is one.
@@ -41,9 +39,9 @@ func targetOf(r schema.Resource, namespace string, path ...string) string {
 // requeue: the cause of a refusal may end without an event, such as a webhook that failed for a minute. A write that changed nothing is
 // not: a schema is the cause.
 func (n *negativeCache) wait(owner types.UID, target, asked string, now time.Time) (wait, requeue time.Duration) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	f, ok := n.writes[owner][target]
+	n.Lock()
+	defer n.Unlock()
+	f, ok := n.entries[owner][target]
 	if !ok || f.asked != asked || !now.Before(f.again) {
 		return 0, 0
 	}
@@ -56,63 +54,51 @@ func (n *negativeCache) wait(owner types.UID, target, asked string, now time.Tim
 
 // note records that a write led to nothing, with an error or without, or that it led to something.
 func (n *negativeCache) note(owner types.UID, target, asked string, err error, changed bool, now time.Time) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	first := firstWait(err)
+	n.Lock()
+	defer n.Unlock()
+	first, most := waits(err)
 	if first == 0 && (err != nil || changed) {
-		if delete(n.writes[owner], target); len(n.writes[owner]) == 0 {
-			delete(n.writes, owner)
+		if delete(n.entries[owner], target); len(n.entries[owner]) == 0 {
+			delete(n.entries, owner)
 		}
 		return
 	}
 	f := uselessWrite{asked: asked, refused: first > 0}
-	if before, ok := n.writes[owner][target]; ok && before.asked == asked {
+	if before, ok := n.entries[owner][target]; ok && before.asked == asked {
 		f.tries = before.tries + 1
 	}
-	f.again = now.Add(min(cmp.Or(first, FirstRefused)<<min(f.tries, 20), LastRefused))
-	if n.writes[owner] == nil {
-		n.writes[owner] = map[string]uselessWrite{}
+	f.again = now.Add(min(cmp.Or(first, FirstRefused)<<min(f.tries, 20), most))
+	if n.entries[owner] == nil {
+		n.entries[owner] = map[string]uselessWrite{}
 	}
-	n.writes[owner][target] = f
+	n.entries[owner][target] = f
 }
 
-// firstWait returns how long a write of a dependent that was answered with err is left out at first; 0 if it is not refused. What a 403
-// or 404 lacks (quota, permission, what a webhook looks up) often appears a moment later, so it begins with the back-off of errors. The
-// back-off of the key does not do: the next reconcile, which leaves the write out, succeeds and resets it. A write that was costly is left
-// out for longer.
-func firstWait(err error) time.Duration {
-	costly, _ := waitAfter(err)
+// waits returns how long a write of a dependent that was answered with err is left out at first, and at most; first is 0 if it is not
+// refused. What a 403 or 404 lacks (quota, permission, what a webhook looks up) often appears a moment later, so it begins with the
+// back-off of errors. The back-off of the key does not do: the next reconcile, which leaves the write out, succeeds and resets it. A write
+// that was costly is left out for longer.
+func waits(err error) (first, most time.Duration) {
+	costly, longest := waitAfter(err)
 	switch class := ClassOf(err); {
 	case class == Refused:
-		return max(FirstRefused, costly)
+		return max(FirstRefused, costly), LastRefused
 	case costly > 0:
-		return costly
+		return costly, longest
 	case class == Retry && (apierrors.IsForbidden(err) || apierrors.IsNotFound(err)):
-		return FirstBackOff
+		return FirstBackOff, LastRefused
 	}
-	return 0
+	return 0, LastRefused
 }
 
 // expire forgets a write that no plan has repeated for LastRefused after it might have been tried again: its dependent is deleted, or no
 // longer planned, and the owner may exist for years.
 func (n *negativeCache) expire(owner types.UID, now time.Time) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	writes := n.writes[owner]
+	n.Lock()
+	defer n.Unlock()
+	writes := n.entries[owner]
 	maps.DeleteFunc(writes, func(_ string, w uselessWrite) bool { return now.Sub(w.again) >= LastRefused })
 	if len(writes) == 0 {
-		delete(n.writes, owner)
+		delete(n.entries, owner)
 	}
-}
-
-func (n *negativeCache) forget(owner types.UID) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.writes, owner)
-}
-
-func (n *negativeCache) forgetAll(gone func(types.UID) bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	maps.DeleteFunc(n.writes, func(owner types.UID, _ map[string]uselessWrite) bool { return gone(owner) })
 }

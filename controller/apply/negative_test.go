@@ -52,8 +52,8 @@ func TestNegativeCache(t *testing.T) {
 			t.Errorf("%s: it waits %s after its time", step.what, wait)
 		}
 	}
-	if len(n.writes) != 0 {
-		t.Errorf("kept: %v", n.writes)
+	if len(n.entries) != 0 {
+		t.Errorf("kept: %v", n.entries)
 	}
 }
 
@@ -77,8 +77,8 @@ func TestNegativeCacheIsBounded(t *testing.T) {
 	for i := range 100 {
 		n.note("u", "gadgets/a", string(rune('a'+i)), errInvalid, false, now)
 	}
-	if len(n.writes) != 1 || len(n.writes["u"]) != 1 {
-		t.Errorf("%d owners with %d entries", len(n.writes), len(n.writes["u"]))
+	if len(n.entries) != 1 || len(n.entries["u"]) != 1 {
+		t.Errorf("%d owners with %d entries", len(n.entries), len(n.entries["u"]))
 	}
 }
 
@@ -99,7 +99,7 @@ func TestApplierForgets(t *testing.T) {
 		if a.terminating.wait(uid) > 0 {
 			kept++
 		}
-		if _, ok := a.pruning.wrote[uid]; ok {
+		if _, ok := a.pruning.entries[uid]; ok {
 			kept++
 		}
 		return kept
@@ -168,7 +168,7 @@ func TestDependentsThatAreGoneAreForgotten(t *testing.T) {
 			Create: []schema.Object{{Resource: gadgets(), Namespace: "ns", Name: name, Body: bodyOf(gadgets(), name)}}})
 		now = now.Add(time.Hour) // the pod is deleted by then, and no plan has the gadget
 	}
-	if n := len(a.negative.writes[seen.Head.Meta.UID]); n > 2 {
+	if n := len(a.negative.entries[seen.Head.Meta.UID]); n > 2 {
 		t.Errorf("%d entries are kept, of which the last is an hour old", n)
 	}
 }

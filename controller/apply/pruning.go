@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -19,23 +18,20 @@ import (
 // statusPruning remembers, by UID, a status that the server did not keep as it was written, as a foreign schema prunes some of it.
 // Otherwise every reconcile would write it again. The same status is written again only once the stored status says something else than
 // what the server kept, by our own write or another.
-type statusPruning struct {
-	mu    sync.Mutex
-	wrote map[types.UID]pruned
-}
+type statusPruning struct{ memory[pruned] }
 
 type pruned struct {
 	wrote, kept []byte // their meaning
 	version     string // of the object when it was so
 }
 
-func newStatusPruning() *statusPruning { return &statusPruning{wrote: map[types.UID]pruned{}} }
+func newStatusPruning() *statusPruning { return &statusPruning{newMemory[pruned]()} }
 
 // changesNothing reports whether to write a status over the recorded one would change nothing.
 func (p *statusPruning) changesNothing(head *schema.Head, status any) bool {
-	p.mu.Lock()
-	was, ok := p.wrote[head.Meta.UID]
-	p.mu.Unlock()
+	p.Lock()
+	was, ok := p.entries[head.Meta.UID]
+	p.Unlock()
 	return ok && bytes.Equal(was.wrote, meaning(status)) &&
 		(was.version == head.Meta.ResourceVersion || bytes.Equal(was.kept, meaning(head.Status)))
 }
@@ -43,26 +39,14 @@ func (p *statusPruning) changesNothing(head *schema.Head, status any) bool {
 // note records what was written and what the server kept of it, and reports whether they differ.
 func (p *statusPruning) note(uid types.UID, wrote any, kept stored) bool {
 	asked, has := meaning(wrote), meaning(readAs(wrote, kept.status))
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Lock()
+	defer p.Unlock()
 	if asked != nil && bytes.Equal(asked, has) {
-		delete(p.wrote, uid)
+		delete(p.entries, uid)
 		return false
 	}
-	p.wrote[uid] = pruned{wrote: asked, kept: has, version: kept.version}
+	p.entries[uid] = pruned{wrote: asked, kept: has, version: kept.version}
 	return true
-}
-
-func (p *statusPruning) forget(uid types.UID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.wrote, uid)
-}
-
-func (p *statusPruning) forgetAll(gone func(types.UID) bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	maps.DeleteFunc(p.wrote, func(uid types.UID, _ pruned) bool { return gone(uid) })
 }
 
 // mostLost bounds how many fields are named.

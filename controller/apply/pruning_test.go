@@ -129,8 +129,8 @@ func TestStatusPruning(t *testing.T) {
 	p.note("u", statusAt(1, "A"), storedAs("6", less))
 	p.note("v", statusAt(1, "A"), storedAs("6", less))
 	p.forgetAll(func(uid types.UID) bool { return uid == "v" })
-	if len(p.wrote) != 1 || !p.changesNothing(at("6", less), statusAt(1, "A")) {
-		t.Errorf("kept of %d objects", len(p.wrote))
+	if len(p.entries) != 1 || !p.changesNothing(at("6", less), statusAt(1, "A")) {
+		t.Errorf("kept of %d objects", len(p.entries))
 	}
 }
 

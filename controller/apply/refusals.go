@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,8 +18,7 @@ import (
 // refusals remembers, by the UID of an object, which of its dependents were refused when they were last created, so that the next
 // decision knows. It is in memory alone: after a restart the next creation reports it again.
 type refusals struct {
-	mu  sync.Mutex
-	all map[types.UID]map[childName]refused
+	memory[map[childName]refused]
 	now func() time.Time
 }
 
@@ -45,18 +43,18 @@ const (
 )
 
 func newRefusals(now func() time.Time) *refusals {
-	return &refusals{all: map[types.UID]map[childName]refused{}, now: now}
+	return &refusals{newMemory[map[childName]refused](), now}
 }
 
 // note records what the API server answered to a creation. A failure that is no answer, such as a timeout, changes nothing.
 func (n *refusals) note(owner types.UID, o schema.Object, err error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Lock()
+	defer n.Unlock()
 	at := childName{o.Resource, o.Namespace, o.Name}
 	switch {
 	case err == nil:
-		if delete(n.all[owner], at); len(n.all[owner]) == 0 {
-			delete(n.all, owner)
+		if delete(n.entries[owner], at); len(n.entries[owner]) == 0 {
+			delete(n.entries, owner)
 		}
 		return
 	case !isForAuthor(err):
@@ -65,31 +63,31 @@ func (n *refusals) note(owner types.UID, o schema.Object, err error) {
 	now := n.now()
 	is := refused{Refusal: refusalOf(o, err), last: now}
 	is.Since = now
-	was, known := n.all[owner][at]
+	was, known := n.entries[owner][at]
 	if known && was.Cause == is.Cause && was.Reason == is.Reason && was.Code == is.Code && now.Sub(was.last) < refusalHolds {
 		is.Since = was.Since
 	}
-	if !known && len(n.all[owner]) >= mostRefusals {
+	if !known && len(n.entries[owner]) >= mostRefusals {
 		return
 	}
-	if n.all[owner] == nil {
-		n.all[owner] = map[childName]refused{}
+	if n.entries[owner] == nil {
+		n.entries[owner] = map[childName]refused{}
 	}
-	n.all[owner][at] = is
+	n.entries[owner][at] = is
 }
 
 // of returns the refusals of an object, sorted by resource and name.
 func (n *refusals) of(owner types.UID) []schema.Refusal {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Lock()
+	defer n.Unlock()
 	now := n.now()
-	maps.DeleteFunc(n.all[owner], func(_ childName, r refused) bool { return now.Sub(r.last) >= refusalHolds })
-	if len(n.all[owner]) == 0 {
-		delete(n.all, owner)
+	maps.DeleteFunc(n.entries[owner], func(_ childName, r refused) bool { return now.Sub(r.last) >= refusalHolds })
+	if len(n.entries[owner]) == 0 {
+		delete(n.entries, owner)
 		return nil
 	}
 	var found []schema.Refusal
-	for _, r := range n.all[owner] {
+	for _, r := range n.entries[owner] {
 		found = append(found, r.Refusal)
 	}
 	slices.SortFunc(found, func(a, b schema.Refusal) int {
@@ -97,18 +95,6 @@ func (n *refusals) of(owner types.UID) []schema.Refusal {
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return found
-}
-
-func (n *refusals) forget(owner types.UID) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.all, owner)
-}
-
-func (n *refusals) forgetAll(gone func(types.UID) bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	maps.DeleteFunc(n.all, func(owner types.UID, _ map[childName]refused) bool { return gone(owner) })
 }
 
 // Refused returns the dependents of an object that the API server refused when they were last created.

@@ -119,8 +119,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 		t.Errorf("%d: %+v", len(got), got)
 	}
 	now = now.Add(refusalHolds)
-	if got := n.of("u"); len(got)+len(n.all) != 0 {
-		t.Errorf("later: %+v, %d objects", got, len(n.all))
+	if got := n.of("u"); len(got)+len(n.entries) != 0 {
+		t.Errorf("later: %+v, %d objects", got, len(n.entries))
 	}
 }
 

@@ -1,8 +1,6 @@
 package apply
 
 import (
-	"maps"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -15,49 +13,36 @@ import (
 // Terminating, and a new one holds other objects, so the answer holds for as long as the object exists. Creation is nevertheless tried
 // again after terminatingRetry, as a proxy may have answered wrongly.
 type terminating struct {
-	mu    sync.Mutex
-	until map[types.UID]time.Time
-	now   func() time.Time
+	memory[time.Time] // when creation is tried again
+	now               func() time.Time
 }
 
 // terminatingRetry is longer than the deletion of a namespace usually takes.
 const terminatingRetry = LastRefused
 
 func newTerminating(now func() time.Time) *terminating {
-	return &terminating{until: map[types.UID]time.Time{}, now: now}
+	return &terminating{newMemory[time.Time](), now}
 }
 
 // note records the outcome of the creations for an object.
 func (n *terminating) note(uid types.UID, errs []error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.until, uid)
+	n.Lock()
+	defer n.Unlock()
+	delete(n.entries, uid)
 	for _, err := range errs {
 		if lean.NamespaceGone(err) {
-			n.until[uid] = n.now().Add(terminatingRetry)
+			n.entries[uid] = n.now().Add(terminatingRetry)
 		}
 	}
 }
 
 // wait returns for how long nothing is created for an object; 0 if creations are allowed.
 func (n *terminating) wait(uid types.UID) time.Duration {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	until, known := n.until[uid]
+	n.Lock()
+	defer n.Unlock()
+	until, known := n.entries[uid]
 	if !known {
 		return 0
 	}
 	return max(until.Sub(n.now()), 0)
-}
-
-func (n *terminating) forget(uid types.UID) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.until, uid)
-}
-
-func (n *terminating) forgetAll(gone func(types.UID) bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	maps.DeleteFunc(n.until, func(uid types.UID, _ time.Time) bool { return gone(uid) })
 }

@@ -37,7 +37,7 @@ func TestTerminating(t *testing.T) {
 	n.note("u", []error{going})
 	n.note("u", nil)
 	is("refused, and then created", 0)
-	if len(n.until) > 0 {
-		t.Errorf("kept: %v", n.until)
+	if len(n.entries) > 0 {
+		t.Errorf("kept: %v", n.entries)
 	}
 }
