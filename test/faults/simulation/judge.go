@@ -67,7 +67,8 @@ func (j *judge) after(q *request, b before) {
 	}
 }
 
-// posted: a process does not create again what it knows to have created, as long as the object exists and the process can see it.
+// posted: a process does not create again what it knows to have created, as long as the object exists and the process can see it. One that
+// a label hid from it is not seen until its watch shows it again.
 func (j *judge) posted(q *request, code int) {
 	name := metaOf(q.body).Name
 	there := j.mirror.services[name]
@@ -80,7 +81,8 @@ func (j *judge) posted(q *request, code int) {
 	case there == nil:
 	case code == http.StatusCreated:
 		q.made = there.UID
-	case code == http.StatusConflict && q.from.made[q.resource+"/"+name] == there.UID && there.owner == metaOf(q.body).controller() && there.Labels[labelOperator] != "":
+	case there.Labels[labelOperator] == "" || j.mirror.selected[there.UID] > q.from.knows[q.resource]:
+	case code == http.StatusConflict && q.from.made[q.resource+"/"+name] == there.UID && there.owner == metaOf(q.body).controller():
 		j.violated("%s %s was asked for again by the process that had made it", q.resource, name)
 	}
 }

@@ -6,6 +6,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"stoic/test/faults/apimodel"
+	"stoic/training/kinds"
 )
 
 // TestJudgeNotices: the judge finds an operator with a defect within a few schedules.
@@ -49,5 +53,38 @@ func TestJudgeNotices(t *testing.T) {
 			}
 			t.Errorf("60 schedules, and nobody noticed that %q", c.found)
 		})
+	}
+}
+
+// TestPosted: what a process has created, it creates again only if a label has hidden it, and until it sees that again.
+func TestPosted(t *testing.T) {
+	const body = `{"metadata":{"name":"j-worker-0","ownerReferences":[{"controller":true,"uid":"job"}]}}`
+	change := func(version int64, uid string, labels map[string]string) apimodel.Change {
+		owner := []any{map[string]any{"controller": true, "uid": "job"}}
+		return apimodel.Change{Version: version, Resource: "services", Name: "j-worker-0", UID: uid, Labels: labels, Tree: map[string]any{"metadata": map[string]any{"ownerReferences": owner}}}
+	}
+	labeled := map[string]string{labelOperator: "c"}
+	for name, c := range map[string]struct {
+		changes []apimodel.Change // of the object that exists
+		knows   int64
+		code    int
+		want    bool
+	}{
+		"it is there":                     {[]apimodel.Change{change(5, "u", labeled)}, 5, 409, true},
+		"it is there, and not known":      {[]apimodel.Change{change(5, "u", labeled)}, 0, 409, true},
+		"it is hidden":                    {[]apimodel.Change{change(5, "u", labeled), change(6, "u", nil)}, 6, 409, false},
+		"its label is back, and not seen": {[]apimodel.Change{change(5, "u", labeled), change(6, "u", nil), change(7, "u", labeled)}, 6, 409, false},
+		"its label is back, and seen":     {[]apimodel.Change{change(5, "u", labeled), change(6, "u", nil), change(7, "u", labeled)}, 7, 409, true},
+		"another one":                     {[]apimodel.Change{change(5, "v", labeled)}, 5, 409, false},
+		"the answer is another":           {[]apimodel.Change{change(5, "u", labeled)}, 5, 503, false},
+	} {
+		j := &judge{schedule: &schedule{model: apimodel.New(time.Now), mirror: newMirror(&manifest{kind: kinds.JAXJob()})}}
+		for _, change := range c.changes {
+			j.mirror.absorb(change, "")
+		}
+		j.posted(&request{from: &process{made: map[string]string{"services/j-worker-0": "u"}, knows: map[string]int64{"services": c.knows}}, resource: "services", body: []byte(body)}, c.code)
+		if got := len(j.Violations) > 0; got != c.want {
+			t.Errorf("%s: violated: %v, want %v", name, got, c.want)
+		}
 	}
 }

@@ -18,7 +18,9 @@ type mirror struct {
 	dependents map[string]*child
 	events     []event
 	// disowned are the children, by UID, that have lost their owner, and when.
-	disowned          map[string]disowned
+	disowned map[string]disowned
+	// selected is, by UID, the version at which a child got the label back that it had lost, and by which watches select.
+	selected          map[string]int64
 	succeeded, failed map[string]bool // names of pods, with the UID of their job
 }
 
@@ -81,7 +83,7 @@ func (p *pod) over() bool { return p.phase == "Succeeded" || p.phase == "Failed"
 type event struct{ Reason, FieldPath, Type, UID, Message string }
 
 func newMirror(m *manifest) *mirror {
-	return &mirror{manifest: m, pods: map[string]*pod{}, services: map[string]*child{}, dependents: map[string]*child{}, succeeded: map[string]bool{}, failed: map[string]bool{}, disowned: map[string]disowned{}}
+	return &mirror{manifest: m, pods: map[string]*pod{}, services: map[string]*child{}, dependents: map[string]*child{}, succeeded: map[string]bool{}, failed: map[string]bool{}, disowned: map[string]disowned{}, selected: map[string]int64{}}
 }
 
 // job returns the present one; it is gone if there is none.
@@ -105,7 +107,7 @@ func (m *mirror) absorb(c apimodel.Change, broken string) {
 			break
 		}
 		if was := m.pods[p.Name]; was != nil {
-			m.disown(&was.child, &p.child, c.Version)
+			m.changed(&was.child, &p.child, c.Version)
 		}
 		m.pods[p.Name] = p
 		if p.phase == "Succeeded" {
@@ -117,7 +119,7 @@ func (m *mirror) absorb(c apimodel.Change, broken string) {
 	case "services":
 		s, was := readChild(c), m.services[c.Name]
 		if was != nil {
-			m.disown(was, &s, c.Version)
+			m.changed(was, &s, c.Version)
 		}
 		if m.services[c.Name] = &s; deleted {
 			delete(m.services, c.Name)
@@ -138,9 +140,16 @@ type disowned struct {
 	at    int64
 }
 
-func (m *mirror) disown(was, is *child, at int64) {
-	if was.UID == is.UID && was.owner != "" && is.owner == "" {
+// changed records that a child has lost its owner, or got its label back.
+func (m *mirror) changed(was, is *child, at int64) {
+	if was.UID != is.UID {
+		return
+	}
+	if was.owner != "" && is.owner == "" {
 		m.disowned[is.UID] = disowned{was.owner, at}
+	}
+	if was.Labels[labelOperator] == "" && is.Labels[labelOperator] != "" {
+		m.selected[is.UID] = at
 	}
 }
 
