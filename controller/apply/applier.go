@@ -148,8 +148,8 @@ func (a *Applier) children(ctx context.Context, seen *schema.Observed, version s
 	requeue = Earlier(patchAgain, createAgain)
 	refused = requeue > 0
 	_, err := a.create(ctx, seen, required)
-	if len(required) > 0 {
-		a.costly.note(head, err)
+	if len(required) > 0 && a.costly.note(head, err) {
+		a.Events.Emit(head, []schema.Event{a.unanswered(err, occasion(head))})
 	}
 	created := errors.Join(made, err)
 	if len(plan.Create) > 0 {

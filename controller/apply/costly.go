@@ -75,15 +75,15 @@ func newCostly(now func() time.Time) *costly {
 	return &costly{newMemory[costlyCreation](), now}
 }
 
-// note records the outcome of the required creations of a reconcile.
-func (n *costly) note(head *schema.Head, err error) {
+// note records the outcome of the required creations of a reconcile. again: they timed out, and were costly before, too.
+func (n *costly) note(head *schema.Head, err error) (again bool) {
 	n.Lock()
 	defer n.Unlock()
 	uid := head.Meta.UID
 	first, most := waitAfter(err)
 	if first == 0 {
 		delete(n.entries, uid)
-		return
+		return false
 	}
 	c := n.entries[uid]
 	if c.generation != head.Meta.Generation {
@@ -92,6 +92,7 @@ func (n *costly) note(head *schema.Head, err error) {
 	c.until = n.now().Add(min(first<<min(c.tries, 10), most))
 	c.tries++
 	n.entries[uid] = c
+	return c.tries > 1 && isTimeout(err)
 }
 
 // of returns what is remembered of an object at this generation: nothing, or the last creations for it were costly.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -113,8 +114,28 @@ func TestCostlyCreation(t *testing.T) {
 			if len(a.costly.entries) > 0 {
 				t.Errorf("kept after a success: %v", a.costly.entries)
 			}
+			a.Events.Drain(t.Context(), time.Minute)
+			want := 0
+			if c.code == http.StatusGatewayTimeout {
+				want = 1 // of the first generation: after the edit it timed out once
+			}
+			if got := s.messages("PodsCreateFailed", "has not completed it in time, again"); got != want {
+				t.Errorf("the author is told %d times that it times out again, want %d", got, want)
+			}
 		})
 	}
+}
+
+// messages counts the stored events of a reason whose message contains these words.
+func (s *apiServer) messages(reason, words string) (n int) {
+	s.locked(func() {
+		for _, o := range s.Objects("events") {
+			if message, _ := o["message"].(string); o["reason"] == reason && strings.Contains(message, words) {
+				n++
+			}
+		}
+	})
+	return n
 }
 
 // TestCostlyCreationsOfMany: an object that may create all its pods at once tries one alone after a costly failure. It keeps its

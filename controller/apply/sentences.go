@@ -101,6 +101,19 @@ func (a *Applier) refusal(doing string, err error, occasion string) schema.Event
 	return event
 }
 
+// unanswered returns the event for a creation that the API server has not completed in time, several times in a row. The first time is
+// not reported: an outage of the API server does not concern the author of the object, but a pod that is too costly to validate does.
+func (a *Applier) unanswered(err error, occasion string) schema.Event {
+	var c *costlyError
+	if errors.As(err, &c) {
+		err = c
+	}
+	event := a.refusal("creating", err, occasion)
+	event.Message += "; the API server has not completed it in time, again: it is tried less often until the object is edited"
+	event.Key, event.Count = "create: timeout", nil
+	return event
+}
+
 // report emits what was written, and the first failure that the user can act on.
 func (a *Applier) report(head *schema.Head, doing, verb string, names map[schema.Resource][]string, failed []error) {
 	events := a.listed(verb, names)
