@@ -29,6 +29,7 @@ func (r *watcher) reconcile(ctx context.Context, key string) (requeue time.Durat
 	}
 	live := r.store.IsLive(seen.Head.Meta.UID)
 	plan := r.Decide(seen)
+	plan.Requeue = requeueOf(&plan)
 	if why := r.applier.Contradiction(plan); why != "" {
 		return requeue, r.contradictory(seen.Head, why)
 	}

@@ -258,6 +258,18 @@ func (r *watcher) requeue(key string, after time.Duration, err error, auditIDs .
 // plan that waits for a time of day, or for a year, is decided again this often.
 const longestRequeue = 10 * time.Minute
 
+// shortestRequeue bounds how often an object is reconciled whose plans ask for the next reconcile at once and do nothing in between.
+const shortestRequeue = 100 * time.Millisecond
+
+// requeueOf returns when a plan is to be looked at again; 0 means never. A time that is over is no reason to forget the object: a deadline
+// may pass while Decide runs. A plan that writes dependents may ask for the rest of them at once.
+func requeueOf(p *Plan) time.Duration {
+	if writes := len(p.Create)+len(p.Patch)+len(p.Delete) > 0; p.Requeue < 0 || p.Requeue > 0 && !writes {
+		return max(p.Requeue, shortestRequeue)
+	}
+	return p.Requeue
+}
+
 // sooner returns the earlier of the plan's requeue and the back-off. A requeue within 10 ms names no time: it is for the rest of a plan
 // that was too long for one reconcile. After an error that rest waits for the back-off.
 func sooner(wish, backOff time.Duration) time.Duration {

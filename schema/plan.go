@@ -34,7 +34,8 @@ type Plan struct {
 
 	// Pending: there is a change that the status does not report yet, and it can wait until Requeue.
 	Pending bool
-	// Requeue is after what time to reconcile again without an event; 0 means never.
+	// Requeue is after what time to reconcile again without an event; 0 means never. A plan that creates, patches and deletes nothing is
+	// looked at again after 100 ms at the earliest, and so is one whose time is negative.
 	Requeue time.Duration
 	// Summary says in a few words, for the log, what the status says: "Running PyTorchJobRunning". It is "" if the status says the
 	// same as before and only counts differ. A status with a summary is one line in the log.
