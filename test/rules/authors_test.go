@@ -17,24 +17,24 @@ var quoted = regexp.MustCompile("`([^`]+)`")
 // TestAuthorsPage: in docs/authors.md each promise names existing tests that can fail, and so does each of the ten mistakes, with
 // a function of the engine.
 func TestAuthorsPage(t *testing.T) {
-	page := read(t, "docs/authors.md")
+	page, tests := read(t, "docs/authors.md"), newProofs(engineFolders())
 	promises := rows(section(page, "What the engine promises"))
 	if len(promises) < 20 {
 		t.Errorf("%d promises", len(promises))
 	}
 	for _, row := range promises {
-		shownBy(t, row, row[len(row)-1])
+		tests.shownBy(t, row, row[len(row)-1])
 	}
 	mistakes := rows(section(page, "Ten mistakes that operators make"))
 	if len(mistakes) != 10 {
 		t.Errorf("%d mistakes", len(mistakes))
 	}
 	for _, row := range mistakes {
-		place, tests, _ := strings.Cut(row[len(row)-1], "; ")
+		place, proof, _ := strings.Cut(row[len(row)-1], "; ")
 		if err := inEngine(strings.Trim(place, "`")); err != nil {
 			t.Errorf("%v: %v", row[0], err)
 		}
-		shownBy(t, row, tests)
+		tests.shownBy(t, row, proof)
 	}
 	for _, wrong := range []string{"controller/apply/applier.go: Nothing", "controller/none.go: Apply", "Apply"} {
 		if inEngine(wrong) == nil {
@@ -86,14 +86,14 @@ func declares(declaration, of, name string) bool {
 }
 
 // shownBy: a cell is a list of tests, and each exists.
-func shownBy(t *testing.T, row []string, cell string) {
+func (p proofs) shownBy(t *testing.T, row []string, cell string) {
 	t.Helper()
 	found := quoted.FindAllStringSubmatch(cell, -1)
 	if len(found) == 0 || quoted.ReplaceAllString(cell, "") != strings.Repeat(", ", len(found)-1) {
 		t.Errorf("%v: not a list of tests: %s", row[0], cell)
 	}
 	for _, m := range found {
-		if err := shownIn(engineFolders(), m[1]); err != nil {
+		if err := p.shown(m[1]); err != nil {
 			t.Errorf("%v: %s: %v", row[0], m[1], err)
 		}
 	}

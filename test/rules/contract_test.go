@@ -41,13 +41,18 @@ var (
 	storyName = regexp.MustCompile(`^(plan|convert|v2beta1)/([\w-]+)/(.+)$`)
 )
 
-// shown returns an error if the name of a test, of a part of one or of a story is wrong.
-func shown(name string) error { return shownIn(folders, name) }
+// proofs looks tests up by the names that documents give them. It parses each package once.
+type proofs struct {
+	folders map[string]string // by the names of their packages
+	suites  map[string]suite
+}
 
-// shownIn does so with other folders for the package names.
-func shownIn(folders map[string]string, name string) error {
+func newProofs(folders map[string]string) proofs { return proofs{folders, map[string]suite{}} }
+
+// shown returns an error if the name of a test, of a part of one or of a story is wrong.
+func (p proofs) shown(name string) error {
 	if m := storyName.FindStringSubmatch(name); m != nil {
-		folder := filepath.Join("..", "..", folders[m[1]], "testdata")
+		folder := filepath.Join("..", "..", p.folders[m[1]], "testdata")
 		if m[1] == "v2beta1" {
 			folder = filepath.Join(folder, m[1])
 		}
@@ -58,14 +63,18 @@ func shownIn(folders map[string]string, name string) error {
 		return story(archive, m[3])
 	}
 	m := testName.FindStringSubmatch(name)
-	if m == nil || folders[m[1]] == "" {
+	if m == nil || p.folders[m[1]] == "" {
 		return fmt.Errorf("neither a story nor a test")
 	}
-	tests, err := parseSuite(folders[m[1]])
-	if err != nil {
-		return err
+	folder := p.folders[m[1]]
+	if p.suites[folder] == nil {
+		tests, err := parseSuite(folder)
+		if err != nil {
+			return err
+		}
+		p.suites[folder] = tests
 	}
-	return tests.shows(m[2], m[3])
+	return p.suites[folder].shows(m[2], m[3])
 }
 
 // TestContractIsShown: each row of the contract names existing tests, or says why there is none, and each known weakness has its row.
@@ -74,7 +83,7 @@ func TestContractIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := rows(string(text))
+	all, tests := rows(string(text)), newProofs(folders)
 	names := regexp.MustCompile("`([^`]+)`")
 	weakness := 0
 	for _, row := range all {
@@ -96,7 +105,7 @@ func TestContractIsShown(t *testing.T) {
 			t.Errorf("%v: not a list of tests", row)
 		}
 		for _, m := range found {
-			if err := shown(m[1]); err != nil {
+			if err := tests.shown(m[1]); err != nil {
 				t.Errorf("%v: %s: %v", row, m[1], err)
 			}
 		}
@@ -105,7 +114,7 @@ func TestContractIsShown(t *testing.T) {
 		t.Errorf("%d rows, %d weaknesses", len(all), weakness)
 	}
 	for _, wrong := range []string{"plan/scale/never-told", "plan/nowhere/x", "plan.TestNothing", "integration.TestContract/nothing", "x"} {
-		if shown(wrong) == nil {
+		if tests.shown(wrong) == nil {
 			t.Errorf("%s is said to be there", wrong)
 		}
 	}

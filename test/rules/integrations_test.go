@@ -17,7 +17,8 @@ func TestIntegrationsAreShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, errs := named(string(text))
+	p := newProofs(folders)
+	found, errs := p.named(string(text))
 	for _, err := range errs {
 		t.Error(err)
 	}
@@ -27,7 +28,7 @@ func TestIntegrationsAreShown(t *testing.T) {
 			continue
 		}
 		programs++
-		if tests, errs := named(row[2]); len(tests) == 0 || len(errs) > 0 {
+		if tests, errs := p.named(row[2]); len(tests) == 0 || len(errs) > 0 {
 			t.Errorf("%s: tried by no test", row[0])
 		}
 	}
@@ -43,7 +44,7 @@ func TestIntegrationsAreShown(t *testing.T) {
 			t.Errorf("integrations.%s is not in docs/integrations.md", name)
 		}
 	}
-	if _, errs := named("`integrations.TestNothing`, `plan/gang/nothing`"); len(errs) != 2 {
+	if _, errs := p.named("`integrations.TestNothing`, `plan/gang/nothing`"); len(errs) != 2 {
 		t.Errorf("tests that are not there: %v", errs)
 	}
 }
@@ -51,10 +52,10 @@ func TestIntegrationsAreShown(t *testing.T) {
 var ofATest = regexp.MustCompile("`([a-z]+\\.Test[^`]+|(?:plan|convert)/[\\w-]+/[^`]+)`")
 
 // named returns the tests and stories that a text names, and an error for each that does not exist.
-func named(text string) (found []string, errs []error) {
+func (p proofs) named(text string) (found []string, errs []error) {
 	for _, m := range ofATest.FindAllStringSubmatch(text, -1) {
 		found = append(found, m[1])
-		if err := shown(m[1]); err != nil {
+		if err := p.shown(m[1]); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", m[1], err))
 		}
 	}
