@@ -101,7 +101,7 @@ func TestGangWithoutCRD(t *testing.T) {
 	}
 }
 
-// TestRequiredResourceThatIsNotServed: objects cannot do without a resource that is not served. Nothing is decided, events tell the users
+// TestRequiredResourceThatIsNotServed: objects cannot do without a resource that is not served. Nothing is decided, events inform the users
 // why, and the objects are reconciled when it is served, without polling in between.
 func TestRequiredResourceThatIsNotServed(t *testing.T) {
 	s := newAPIServer(t)

@@ -119,7 +119,7 @@ func (r *watcher) newest(looked *convert.Result) *convert.Result {
 	return now
 }
 
-// unreadable handles an object whose children cannot be read: nothing is decided, and an event tells the user why. The reason is not
+// unreadable handles an object whose children cannot be read: nothing is decided, and an event says why. The reason is not
 // known while the first list is outstanding; then there is no event.
 func (r *watcher) unreadable(head *schema.Head, why string) error {
 	if why == "" {

@@ -120,7 +120,7 @@ func TestCostlyCreation(t *testing.T) {
 				want = 1 // of the first generation: after the edit it timed out once
 			}
 			if got := s.messages("PodsCreateFailed", "has not completed it in time, again"); got != want {
-				t.Errorf("the author is told %d times that it times out again, want %d", got, want)
+				t.Errorf("%d events report that it has timed out again, want %d", got, want)
 			}
 		})
 	}

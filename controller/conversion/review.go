@@ -144,12 +144,12 @@ func (w *Webhook) object(r request, raw []byte) (map[string]any, error) {
 		result.Outcome, result.Why = outcomeCut, "what is nested deeper than can be read is left out"
 	}
 	w.metrics.objects.WithLabelValues(kind, from, r.version, string(result.Outcome)).Inc()
-	w.tell(kind, from, r.version, object, result)
+	w.logLoss(kind, from, r.version, object, result)
 	return result.Object, nil
 }
 
-// tell logs what was not converted as it should be. A panic is a defect, so its stack is logged.
-func (w *Webhook) tell(kind, from, to string, object map[string]any, result versions.Result) {
+// logLoss logs what was not converted as it should be. A panic is a defect, so its stack is logged.
+func (w *Webhook) logLoss(kind, from, to string, object map[string]any, result versions.Result) {
 	if result.Outcome == versions.Converted {
 		return
 	}

@@ -31,7 +31,7 @@ func levelOf(text string) (zapcore.Level, error) {
 }
 
 // FollowLevel keeps the level of the logger as the file says, until ctx ends. If the file is missing or empty, the level of the flag
-// holds; an invalid level changes nothing. It is a file and no HTTP endpoint: the API server has authorized whoever can write it, and a
+// holds; an invalid level changes nothing. It is a file and no HTTP endpoint: the API server has authorized each user who can write it, and a
 // change outlives the process and reaches all processes.
 func (f *LogFlags) FollowLevel(ctx context.Context, log *zap.Logger) {
 	if f.LevelFile == "" {

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"bufio"
 	"fmt"
 	"strings"
 	"testing"
@@ -54,7 +53,7 @@ func costlyPod(t *testing.T, r *rig) {
 
 	for i := range 5 { // each edit of the metadata is an event, and each event a reconcile
 		before, _ := p.metric(t, "controller_runtime_reconcile_total")
-		r.annotate(t, ns, "costly", fmt.Sprint(i))
+		r.patch(t, ns, "costly", fmt.Sprintf(`{"metadata":{"annotations":{"example.com/seen":"%d"}}}`, i))
 		await(t, "a reconcile", func() (bool, string) {
 			now, _ := p.metric(t, "controller_runtime_reconcile_total")
 			return now > before, fmt.Sprint(now)
@@ -66,10 +65,7 @@ func costlyPod(t *testing.T, r *rig) {
 		r.awaitState(t, ns, name, training.Succeeded)
 	}
 	repaired := time.Now()
-	if _, err := r.jobs(ns).Patch(t.Context(), "costly", types.MergePatchType,
-		[]byte(`{"spec":{"tfReplicaSpecs":{"Worker":{"template":{"spec":{"hostAliases":null}}}}}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	r.patch(t, ns, "costly", `{"spec":{"tfReplicaSpecs":{"Worker":{"template":{"spec":{"hostAliases":null}}}}}}`)
 	r.awaitState(t, ns, "costly", training.Succeeded)
 
 	var before, after int
@@ -93,7 +89,7 @@ func costlyPod(t *testing.T, r *rig) {
 // creations returns the answered creations of a pod.
 func (r *rig) creations(t *testing.T, ns, pod string) (found []audited) {
 	t.Helper()
-	for _, q := range writes(r.requestsIn(t, ns)) {
+	for _, q := range r.requestsIn(t, ns) {
 		if q.Verb == "create" && q.ObjectRef.Resource == "pods" && q.ObjectRef.Name == pod {
 			found = append(found, q)
 		}
@@ -101,11 +97,10 @@ func (r *rig) creations(t *testing.T, ns, pod string) (found []audited) {
 	return found
 }
 
-// annotate changes an annotation of a job.
-func (r *rig) annotate(t *testing.T, ns, name, value string) {
+// patch edits a job, as a user does.
+func (r *rig) patch(t *testing.T, ns, name, patch string) {
 	t.Helper()
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/seen":%q}}}`, value)
-	if _, err := r.jobs(ns).Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := r.jobs(ns).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -114,19 +109,14 @@ func (r *rig) annotate(t *testing.T, ns, name, value string) {
 func shortLines(t *testing.T, p *process) {
 	t.Helper()
 	const longest = 16 << 10
-	lines := bufio.NewScanner(strings.NewReader(p.Text()))
-	lines.Buffer(nil, 16<<20)
 	refused := 0
-	for lines.Scan() {
-		if n := len(lines.Bytes()); n > longest {
-			t.Errorf("a line of %d bytes: %.200s", n, lines.Text())
+	for line := range strings.Lines(p.Text()) {
+		if len(line) > longest {
+			t.Errorf("a line of %d bytes: %.200s", len(line), line)
 		}
-		if strings.Contains(lines.Text(), "hostAliases[0].ip") {
+		if strings.Contains(line, "hostAliases[0].ip") {
 			refused++
 		}
-	}
-	if err := lines.Err(); err != nil {
-		t.Error(err)
 	}
 	if refused == 0 {
 		t.Error("no line of the log names what is refused")
