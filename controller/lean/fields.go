@@ -103,6 +103,14 @@ func entry(known map[string]string, message []byte, names []string) (map[string]
 	return known, err
 }
 
+// read reads a field of a PodSpec.
+func (s *Spec) read(f field) error {
+	if f.number == 10 {
+		s.NodeName = f.text()
+	}
+	return nil
+}
+
 // read reads a field of a PodStatus.
 func (s *Status) read(f field) (err error) {
 	switch f.number {
@@ -179,6 +187,8 @@ func (c *Container) read(f field) error {
 		c.Name = f.text()
 	case 2:
 		return eachField(f.bytes, c.State.read)
+	case 3:
+		return eachField(f.bytes, c.LastState.read)
 	case 5:
 		c.RestartCount = int32(f.varint)
 	}
@@ -213,8 +223,15 @@ func (w *Waiting) read(f field) error {
 
 // read reads a field of a ContainerStateTerminated.
 func (t *Terminated) read(f field) error {
-	if f.number == 1 {
+	switch f.number {
+	case 1:
 		t.ExitCode = int32(f.varint)
+	case 2:
+		t.Signal = int32(f.varint)
+	case 3:
+		t.Reason = f.text()
+	case 6:
+		return t.FinishedAt.Unmarshal(f.bytes)
 	}
 	return nil
 }

@@ -28,16 +28,20 @@ func drawnPod(t *rapid.T) *corev1.Pod {
 		return metav1.OwnerReference{APIVersion: text.Draw(t, "version"), Kind: text.Draw(t, "kind"), Name: text.Draw(t, "name"),
 			UID: types.UID(text.Draw(t, "uid")), Controller: rapid.Ptr(rapid.Bool(), true).Draw(t, "controller"), BlockOwnerDeletion: rapid.Ptr(rapid.Bool(), true).Draw(t, "block")}
 	})
+	terminated := rapid.Custom(func(t *rapid.T) corev1.ContainerStateTerminated {
+		return corev1.ContainerStateTerminated{ExitCode: rapid.Int32().Draw(t, "code"), Signal: rapid.Int32().Draw(t, "signal"), Reason: text.Draw(t, "reason"),
+			Message: text.Draw(t, "message"), StartedAt: moment.Draw(t, "started"), FinishedAt: moment.Draw(t, "finished"), ContainerID: "id"}
+	})
 	status := rapid.Custom(func(t *rapid.T) corev1.ContainerStatus {
 		s := corev1.ContainerStatus{Name: text.Draw(t, "container"), RestartCount: rapid.Int32().Draw(t, "restarts"), Ready: true, Image: "i",
-			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 9, Message: "before"}}}
+			LastTerminationState: corev1.ContainerState{Terminated: rapid.Ptr(terminated, true).Draw(t, "before")}}
 		switch rapid.IntRange(0, 3).Draw(t, "state") {
 		case 0:
 			s.State.Running = &corev1.ContainerStateRunning{StartedAt: moment.Draw(t, "started")}
 		case 1:
 			s.State.Waiting = &corev1.ContainerStateWaiting{Reason: text.Draw(t, "reason"), Message: text.Draw(t, "why")}
 		case 2:
-			s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: rapid.Int32().Draw(t, "code"), Message: text.Draw(t, "message"), FinishedAt: moment.Draw(t, "ended")}
+			s.State.Terminated = rapid.Ptr(terminated, false).Draw(t, "ended")
 		}
 		return s
 	})
@@ -50,7 +54,7 @@ func drawnPod(t *rapid.T) *corev1.Pod {
 		ResourceVersion: text.Draw(t, "version"), Generation: 3, CreationTimestamp: moment.Draw(t, "created"), Labels: labels.Draw(t, "labels"), Annotations: labels.Draw(t, "annotations"),
 		OwnerReferences: rapid.SliceOfN(owner, 0, 3).Draw(t, "owners"), Finalizers: rapid.SliceOfN(text, 0, 2).Draw(t, "finalizers"),
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{}}`)}}}},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Args: []string{text.Draw(t, "argument")}}}},
+		Spec: corev1.PodSpec{NodeName: text.Draw(t, "node"), SchedulerName: "s", Containers: []corev1.Container{{Name: "c", Args: []string{text.Draw(t, "argument")}}}},
 		Status: corev1.PodStatus{Phase: rapid.SampledFrom([]corev1.PodPhase{"", corev1.PodRunning, corev1.PodFailed, "Strange"}).Draw(t, "phase"), Message: text.Draw(t, "message"), Reason: text.Draw(t, "reason"),
 			Conditions: rapid.SliceOfN(condition, 0, 4).Draw(t, "conditions"), ContainerStatuses: rapid.SliceOfN(status, 0, 3).Draw(t, "containers"),
 			InitContainerStatuses: rapid.SliceOfN(status, 0, 2).Draw(t, "init"), EphemeralContainerStatuses: rapid.SliceOfN(status, 0, 1).Draw(t, "ephemeral")}}
@@ -79,16 +83,18 @@ func wanted(p *corev1.Pod, names []string) *Object {
 		}
 		return some
 	}
+	state := func(of corev1.ContainerState) (read State) {
+		if of.Waiting != nil {
+			read.Waiting = &Waiting{Reason: of.Waiting.Reason, Message: of.Waiting.Message}
+		}
+		if end := of.Terminated; end != nil {
+			read.Terminated = &Terminated{ExitCode: end.ExitCode, Signal: end.Signal, Reason: end.Reason, FinishedAt: end.FinishedAt}
+		}
+		return read
+	}
 	containers := func(all []corev1.ContainerStatus) (read []Container) {
 		for _, s := range all {
-			c := Container{Name: s.Name, RestartCount: s.RestartCount}
-			if s.State.Waiting != nil {
-				c.State.Waiting = &Waiting{Reason: s.State.Waiting.Reason, Message: s.State.Waiting.Message}
-			}
-			if s.State.Terminated != nil {
-				c.State.Terminated = &Terminated{ExitCode: s.State.Terminated.ExitCode}
-			}
-			read = append(read, c)
+			read = append(read, Container{Name: s.Name, RestartCount: s.RestartCount, State: state(s.State), LastState: state(s.LastTerminationState)})
 		}
 		return read
 	}
@@ -100,6 +106,7 @@ func wanted(p *corev1.Pod, names []string) *Object {
 	}
 	o := &Object{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: p.UID, ResourceVersion: p.ResourceVersion, CreationTimestamp: p.CreationTimestamp,
 		DeletionTimestamp: p.DeletionTimestamp, Generation: p.Generation, Finalizers: p.Finalizers, Labels: keep(p.Labels), Annotations: keep(p.Annotations), OwnerReferences: p.OwnerReferences},
+		Spec:   Spec{NodeName: p.Spec.NodeName},
 		Status: Status{Phase: p.Status.Phase, Reason: p.Status.Reason, Message: p.Status.Message, Conditions: conditions, Containers: containers(p.Status.ContainerStatuses), InitContainers: containers(p.Status.InitContainerStatuses)}}
 	return o
 }
@@ -175,7 +182,7 @@ func TestReadsJSON(t *testing.T) {
 	if got.Name != "n" || got.UID != "u" || got.ResourceVersion != "5" || got.DeletionTimestamp == nil || got.Labels["training.kubeflow.org/replica-type"] != "worker" || got.OwnerReferences[0].UID != "o" {
 		t.Errorf("metadata %+v", got.ObjectMeta)
 	}
-	want := Status{Phase: corev1.PodFailed, InitContainers: []Container{{Name: "i", RestartCount: 2}}, Containers: []Container{{Name: "c", RestartCount: 1, State: State{Terminated: &Terminated{137}}}, {Name: "d", State: State{Waiting: &Waiting{"ErrImagePull", "no such image"}}}},
+	want := Status{Phase: corev1.PodFailed, InitContainers: []Container{{Name: "i", RestartCount: 2}}, Containers: []Container{{Name: "c", RestartCount: 1, State: State{Terminated: &Terminated{ExitCode: 137}}, LastState: State{Terminated: &Terminated{ExitCode: 9}}}, {Name: "d", State: State{Waiting: &Waiting{"ErrImagePull", "no such image"}}}},
 		Reason: "Evicted", Message: "memory", Conditions: []Condition{{"PodScheduled", "False", "Unschedulable", "no node"}}}
 	if diff := cmp.Diff(want, got.Status); diff != "" {
 		t.Error(diff)
@@ -244,7 +251,7 @@ func BenchmarkUnmarshal(b *testing.B) {
 		Labels:          map[string]string{"training.kubeflow.org/operator-name": "tfjob-controller", "training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/job-name": "bert", "training.kubeflow.org/replica-index": "0"},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "kubeflow.org/v1", Kind: "TFJob", Name: "bert", UID: "u", Controller: &yes}},
 		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: bytes.Repeat([]byte("x"), 1500)}}, {Manager: "k", FieldsV1: &metav1.FieldsV1{Raw: bytes.Repeat([]byte("x"), 700)}}}},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "tensorflow", Image: "i", Env: []corev1.EnvVar{{Name: "TF_CONFIG", Value: "{}"}}, Ports: []corev1.ContainerPort{{Name: "p", ContainerPort: 2222}}}},
+		Spec: corev1.PodSpec{NodeName: "node-1", SchedulerName: "s", Containers: []corev1.Container{{Name: "tensorflow", Image: "i", Env: []corev1.EnvVar{{Name: "TF_CONFIG", Value: "{}"}}, Ports: []corev1.ContainerPort{{Name: "p", ContainerPort: 2222}}}},
 			Tolerations: []corev1.Toleration{{Key: "a"}, {Key: "b"}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: make([]corev1.PodCondition, 4), ContainerStatuses: []corev1.ContainerStatus{{Name: "tensorflow"}}}}
 	data, err := pod.Marshal()

@@ -14,9 +14,16 @@ import (
 type Object struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
+	Spec              Spec   `json:"spec"`
 	Status            Status `json:"status"`
 	// names are the labels and annotations that are read of protobuf; nil is all.
 	names []string
+}
+
+// Spec of a pod. What it reads from a service has no meaning.
+type Spec struct {
+	// NodeName is the node that the pod was bound to; empty if there is none yet.
+	NodeName string `json:"nodeName"`
 }
 
 // Status of a pod; empty of everything else.
@@ -44,6 +51,8 @@ type Container struct {
 	Name         string `json:"name"`
 	RestartCount int32  `json:"restartCount"`
 	State        State  `json:"state"`
+	// LastState has Terminated if the kubelet restarted the container.
+	LastState State `json:"lastState"`
 }
 
 // State of a container now. One of the two at most is set; none while it runs.
@@ -60,7 +69,10 @@ type Waiting struct {
 
 // Terminated is how a container ended.
 type Terminated struct {
-	ExitCode int32 `json:"exitCode"`
+	ExitCode   int32       `json:"exitCode"`
+	Signal     int32       `json:"signal"`
+	Reason     string      `json:"reason"`
+	FinishedAt metav1.Time `json:"finishedAt"`
 }
 
 // List is a page of objects.
@@ -96,13 +108,15 @@ func kept(name string, names []string) bool {
 	return names == nil || slices.Contains(names, name) || name == metav1.InitialEventsAnnotationKey
 }
 
-// Unmarshal reads a v1.Pod, a v1.Service or a PartialObjectMetadata: all begin with the metadata. The status that it
-// reads from a service has no meaning.
+// Unmarshal reads a v1.Pod, a v1.Service or a PartialObjectMetadata: all begin with the metadata. The spec and the
+// status that it reads from a service have no meaning.
 func (o *Object) Unmarshal(data []byte) error {
 	err := eachField(data, func(f field) error {
 		switch f.number {
 		case 1:
 			return eachField(f.bytes, func(f field) error { return metadata(&o.ObjectMeta, f, o.names) })
+		case 2:
+			return eachField(f.bytes, o.Spec.read)
 		case 3:
 			return eachField(f.bytes, o.Status.read)
 		}
