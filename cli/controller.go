@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ type controllerFlags struct {
 	gangScheduler         string
 	nativeGang            bool
 	kubectlImage          string
+	addedUser             int64
 	wait                  waitFlags
 	log                   program.LogFlags
 }
@@ -90,6 +92,7 @@ func (f *controllerFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.gangScheduler, "gang-scheduler-name", "", `scheduler that places the pods of a job together: "volcano", or the name of one with the coscheduling plugin (default: none)`)
 	flags.BoolVar(&f.nativeGang, "native-gang-scheduling", false, "let kube-scheduler place the pods of a job together, by Workload and PodGroup of scheduling.k8s.io; instead of --gang-scheduler-name")
 	flags.StringVar(&f.kubectlImage, "mpi-kubectl-delivery-image", training.KubectlImage, "image of the init container that brings kubectl to the launcher of an MPIJob")
+	flags.Int64Var(&f.addedUser, "added-container-user", training.DefaultAddedUser, "user ID of init containers that the operator adds to pods that must not run as root and name no user; -1 if the cluster assigns users, as OpenShift does")
 	f.wait.register(flags)
 	f.log.Register(flags)
 	for _, name := range meaningless() {
@@ -144,6 +147,8 @@ func (f *controllerFlags) check() error {
 		return usageError(fmt.Errorf("--event-qps: found %v, must be positive, or -1 for no limit", f.eventQPS))
 	case f.gangScheduler != "" && len(validation.IsDNS1123Subdomain(strings.ToLower(f.gangScheduler))) > 0:
 		return usageError(fmt.Errorf("--gang-scheduler-name: found %q, must be the name of a scheduler, or be left out for none", f.gangScheduler))
+	case f.addedUser == 0 || f.addedUser < -1 || f.addedUser > math.MaxInt32:
+		return usageError(fmt.Errorf("--added-container-user: found %d, must be from 1 to %d, or -1 for none", f.addedUser, math.MaxInt32))
 	case f.gangScheduler != "" && f.nativeGang:
 		return usageError(errors.New("--native-gang-scheduling: found beside --gang-scheduler-name, must be one of the two"))
 	}
@@ -156,7 +161,9 @@ func (f *controllerFlags) served() ([]*training.Kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	surroundings.Gang, surroundings.KubectlImage = training.Gang{Scheduler: f.gangScheduler, Native: f.nativeGang}, f.kubectlImage
+	surroundings.Gang = training.Gang{Scheduler: f.gangScheduler, Native: f.nativeGang}
+	surroundings.KubectlImage = f.kubectlImage
+	surroundings.AddedUser = f.addedUser
 	all := kinds.Served()
 	for i := range all {
 		all[i] = all[i].In(surroundings)

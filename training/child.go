@@ -1,6 +1,7 @@
 package training
 
 import (
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +27,22 @@ const (
 // ChildName returns the name of the replica with the given index: "mnist-worker-0". roleLabel is the label of its replica type.
 func ChildName(job, roleLabel string, index int) string {
 	return job + "-" + ReplicaName(roleLabel, index)
+}
+
+// ReplicaLabels returns the labels of the operator that identify a replica. They are also the selector of its service.
+func (j *Job) ReplicaLabels(rtype *ReplicaType, index int) map[string]string {
+	if j.Kind.Labels != nil {
+		return j.Kind.Labels(j, rtype, index)
+	}
+	labels := map[string]string{
+		LabelOperator:    j.Kind.Controller,
+		LabelJob:         j.Meta.Name,
+		LabelReplicaType: rtype.Label,
+	}
+	if !rtype.Unnumbered {
+		labels[LabelReplicaIndex] = strconv.Itoa(index)
+	}
+	return labels
 }
 
 // Host returns the DNS name by which other replicas reach a replica: "mnist-worker-0.ns.svc", followed by

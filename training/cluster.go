@@ -17,6 +17,9 @@ type Cluster struct {
 	KubectlImage string
 	// Gang says which scheduler places pods together.
 	Gang Gang
+	// AddedUser is the user of added init containers in pods that must not run as root and name no user; 0: DefaultAddedUser.
+	// With a negative number no user is set, for clusters whose admission assigns one.
+	AddedUser int64
 }
 
 const (
@@ -25,6 +28,8 @@ const (
 	WaitTries = 100
 	// KubectlImage is the default of Cluster.KubectlImage.
 	KubectlImage = "kubeflow/kubectl-delivery:latest"
+	// DefaultAddedUser is the default of Cluster.AddedUser: nobody.
+	DefaultAddedUser = 65534
 	// WaitName is the name of the container of WaitWith.
 	WaitName = "init-pytorch"
 )
@@ -32,22 +37,13 @@ const (
 // WaitWith returns a Cluster.WaitFor with one small container, which looks up the name every two seconds. It fails after
 // the given number of tries, so that the kubelet restarts it. Only pass names of replicas, which need no shell quoting.
 func WaitWith(image string, tries int) func(host string) []json.RawMessage {
-	type amounts struct {
-		CPU    string `json:"cpu"`
-		Memory string `json:"memory"`
-	}
-	type resources struct {
-		Limits   amounts `json:"limits"`
-		Requests amounts `json:"requests"`
-	}
 	return func(host string) []json.RawMessage {
 		script := fmt.Sprintf("try=0; until nslookup %s; do try=$((try+1)); if [ $try -ge %d ]; then exit 1; fi; sleep 2; done", host, tries)
 		return []json.RawMessage{schema.JSON(struct {
-			Name            string    `json:"name"`
-			Image           string    `json:"image"`
-			ImagePullPolicy string    `json:"imagePullPolicy"`
-			Command         []string  `json:"command"`
-			Resources       resources `json:"resources"`
-		}{WaitName, image, "IfNotPresent", []string{"sh", "-c", script}, resources{amounts{"100m", "20Mi"}, amounts{"50m", "10Mi"}}})}
+			Name            string   `json:"name"`
+			Image           string   `json:"image"`
+			ImagePullPolicy string   `json:"imagePullPolicy"`
+			Command         []string `json:"command"`
+		}{WaitName, image, "IfNotPresent", []string{"sh", "-c", script}})}
 	}
 }

@@ -48,12 +48,13 @@ func TestNeedsOfTheFirst(t *testing.T) {
 	}
 }
 
-// The init container in which workers wait counts towards their requests.
+// The init container in which workers wait has the requests of the training container, so it adds nothing to those of the pod.
 func TestNeedsOfWaiting(t *testing.T) {
+	template := []byte(`{"spec":{"containers":[{"name":"pytorch","resources":{"requests":{"cpu":"1"},"limits":{"nvidia.com/gpu":1}}},{"name":"side","resources":{"requests":{"cpu":"1"}}}]}}`)
 	kind := kinds.PyTorchJob().In(training.Cluster{WaitFor: training.WaitWith(training.WaitImage, 1)})
 	job := &training.Job{Head: &training.Head{Kind: kind}, ReplicaTypes: []training.ReplicaType{
-		{KnownReplicaType: *kind.ReplicaType("Master"), Replicas: 1, Template: []byte(`{}`)}, {KnownReplicaType: *kind.ReplicaType("Worker"), Replicas: 2, Template: []byte(`{}`)}}}
-	if diff := cmp.Diff(map[string]string{"cpu": "100m", "memory": "20Mi"}, job.Needs(3, nil)); diff != "" {
+		{KnownReplicaType: *kind.ReplicaType("Master"), Replicas: 1, Template: template}, {KnownReplicaType: *kind.ReplicaType("Worker"), Replicas: 2, Template: template, Container: "pytorch"}}}
+	if diff := cmp.Diff(map[string]string{"cpu": "6", "nvidia.com/gpu": "3"}, job.Needs(3, nil)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -65,9 +65,13 @@ type Kind struct {
 	// depend on options, and returns problems of the job as a whole. It accepts any input that the decoder accepts, even if
 	// Check reports problems.
 	Lower func(job *Job, options any) []schema.Problem
+	// Warnings, if any, returns warnings about an accepted job: what can never start, or never end, although no field by itself is wrong.
+	Warnings func(job *Job) []schema.Problem
 	// Environment returns a function that computes the variables of one replica. The outer function builds once what
 	// all replicas share.
 	Environment func(job *Job) func(rtype *ReplicaType, index int) []EnvVar
+	// Variables documents all variables that Environment may return.
+	Variables []Variable
 	// EnvEverywhere puts the environment into every container, not only into the training container.
 	EnvEverywhere bool
 	// Init returns the init containers, as JSON, that are appended to those of the template; nil: none.
@@ -181,6 +185,21 @@ type EnvVar struct {
 	Name, Value string
 	// Field is the field of the pod that provides the value instead: "status.podIP". It is empty for most.
 	Field string
+	// UserWins: the variable is a preference. If a container of the template sets it, the user's stays and this one is left
+	// out. Otherwise this one replaces the user's, and the user gets a warning. See Kind.Variables.
+	UserWins bool
+}
+
+// Variable documents an environment variable that the operator sets.
+type Variable struct {
+	Name string
+	// When says in which pods it is set: "a job with a master". Empty: in all.
+	When string
+	// UserWins is EnvVar.UserWins of this name. UserWinsIf says when it is true if that depends on the job.
+	UserWins   bool
+	UserWinsIf string
+	// Instead is the field by which users change the value; empty if there is none.
+	Instead string
 }
 
 // In returns a copy of the kind with the settings of a cluster.

@@ -131,11 +131,7 @@ func (j *Job) Needs(replicas int, priorities Priorities) map[string]string {
 			continue
 		}
 		replicas -= count
-		var init []json.RawMessage
-		if j.Kind.Init != nil {
-			init = j.Kind.Init(j, rtype)
-		}
-		for name, quantity := range podNeeds(rtype.Template, init) {
+		for name, quantity := range podNeeds(rtype.Template, j.AddedInitContainers(rtype)) {
 			quantity.Mul(int64(count))
 			sum.add(amounts{name: quantity})
 		}

@@ -21,7 +21,7 @@ func TestFaultNames(t *testing.T) {
 		{"the eleventh replica", change{"metadata.name": named(54), inWorker + ".replicas": int64(11)}, bad},
 		{"a thousand and one", change{"metadata.name": named(51), inWorker + ".replicas": int64(1001)}, run},
 		{"no room for a thousand and one", change{"metadata.name": named(52), inWorker + ".replicas": int64(1001)}, bad},
-		{"no replica needs the room of one", change{"metadata.name": named(54), inWorker + ".replicas": int64(0), inReplicaSpecs + ".PS": replicaSpec()}, run},
+		{"no replica needs the room of one", change{"metadata.name": named(54), inWorker + ".replicas": int64(0), inReplicaSpecs + ".PS": replicaSpec()}, warn(schema.Conflict, inReplicaSpecs)},
 		{"the longest replica type counts", change{"metadata.name": named(52), inReplicaSpecs + ".Evaluator": replicaSpec()}, bad},
 		{"room for the longest replica type", change{"metadata.name": named(51), inReplicaSpecs + ".Evaluator": replicaSpec()}, run},
 		{"a namespace of any length", change{"metadata.namespace": named(300)}, run},
@@ -76,7 +76,8 @@ func TestFaultCollisions(t *testing.T) {
 		{"a replica type with a letter that folds to its own", change{inReplicaSpecs: map[string]any{"Wor\u212Aer": replicaSpec()}}, run},
 		{"twice, with such a letter", change{inReplicaSpecs + "[\"Wor\u212Aer\"]": replicaSpec()}, twice(inReplicaSpecs + "[\"Wor\u212Aer\"]")},
 		{"chief and master", change{inReplicaSpecs + ".Chief": replicaSpec(), inReplicaSpecs + ".Master": replicaSpec()}, reject(schema.Conflict, inReplicaSpecs)},
-		{"labels that are ours", change{inTemplate + `.metadata.labels["training.kubeflow.org/job-name"]`: "other"}, run},
+		{"labels that are ours", change{inTemplate + `.metadata.labels["training.kubeflow.org/job-name"]`: "other"},
+			warn(schema.Conflict, inTemplate+`.metadata.labels["training.kubeflow.org/job-name"]`)},
 		{"keys that differ in case", change{inPod + ".Containers": []any{}, inContainer + ".Image": "x"},
 			warn(schema.UnknownField, inPod+".Containers") + "\nwarning UnknownField " + inContainer + ".Image"},
 	})

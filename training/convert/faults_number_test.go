@@ -168,7 +168,7 @@ func TestFaultReplicas(t *testing.T) {
 	}{
 		{0, 0, reject(schema.ReplicaCount, inReplicaSpecs)},
 		{0, 1, run},
-		{1, 0, run},
+		{1, 0, warn(schema.Conflict, inReplicaSpecs)},
 		{10000, 10000, run},
 		{10000, 10001, reject(schema.ReplicaCount, inReplicaSpecs)},
 		{20000, 20000, reject(schema.ReplicaCount, inReplicaSpecs)},

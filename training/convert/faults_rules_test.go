@@ -60,7 +60,7 @@ func TestFaultRules(t *testing.T) {
 		{"nobody's policy", change{inPod + ".dnsPolicy": ""}, run},
 		{"a policy in the wrong case", change{inPod + ".dnsPolicy": "default"}, reject(schema.InvalidValue, inPod+".dnsPolicy")},
 		{"no name servers", change{inPod + ".dnsPolicy": "None"}, missing(inPod + ".dnsConfig.nameservers")},
-		{"name servers", change{inPod + ".dnsPolicy": "None", inPod + ".dnsConfig.nameservers[0]": "10.0.0.1"}, run},
+		{"name servers", change{inPod + ".dnsPolicy": "None", inPod + ".dnsConfig.nameservers[0]": "10.0.0.1", inPod + ".dnsConfig.searches[0]": "team.svc.cluster.local"}, run},
 		{"no ephemeral containers", change{inPod + ".ephemeralContainers": []any{}}, run},
 		{"ephemeral containers", change{inPod + ".ephemeralContainers": []any{object("name", "a", "image", "a")}}, reject(schema.InvalidValue, inPod+".ephemeralContainers")},
 		{"a finalizer from before", change{inTemplate + ".metadata.finalizers": []any{"orphan"}}, run},

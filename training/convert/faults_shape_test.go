@@ -214,7 +214,7 @@ func TestFaultOptional(t *testing.T) {
 	full := sound(t)
 	for place, value := range map[string]any{
 		inPolicy + ".cleanPodPolicy": "All", inPolicy + ".ttlSecondsAfterFinished": int64(5), inPolicy + ".suspend": true, inPolicy + ".schedulingPolicy.queue": "q",
-		"spec.successPolicy": "AllWorkers", "spec.enableDynamicWorker": true, inWorker + ".replicas": int64(3), inWorker + ".restartPolicy": "Always",
+		"spec.successPolicy": "AllWorkers", "spec.enableDynamicWorker": true, inWorker + ".replicas": int64(3), inWorker + ".restartPolicy": "OnFailure",
 		inTemplate + ".metadata.labels": map[string]any{"a": "b"},
 	} {
 		put(t, full, place, value)
@@ -259,7 +259,7 @@ func TestFaultOptional(t *testing.T) {
 			replicas = 3
 		}
 		if has(inWorker + ".restartPolicy") {
-			restart = training.RestartAlways
+			restart = training.RestartOnFailure
 		}
 		if has("spec.successPolicy") {
 			rule = training.SuccessAll

@@ -45,7 +45,7 @@ func TestFaultSizes(t *testing.T) {
 			inContainer + ".volumeMounts": []any{map[string]any{"name": "w77777", "mountPath": "/a"}}}, reject(schema.InvalidValue, inContainer+".volumeMounts[0].name")},
 		{"50,000 labels", change{inTemplate + ".metadata.labels": many2(50000, "l")}, run},
 		{"200,000 fields that nobody knows, below one", change{inPod + ".future": many2(200000, "f")}, warn(schema.UnknownField, inPod+".future")},
-		{"a template of 1.4 MiB", change{inContainer + ".args": []any{named(1400 << 10)}}, run},
+		{"a template of 1.4 MiB", change{inContainer + ".command": []any{"a"}, inContainer + ".args": []any{named(1400 << 10)}}, run},
 		{"an image of 1 MiB", change{inContainer + ".image": named(1 << 20)}, run},
 		{"a status of 1 MiB", change{"status": map[string]any{"conditions": many(20000, func(int) any { return map[string]any{"type": named(20), "status": "True"} })}}, run},
 		{"100,000 mistakes", change{inContainer + ".args": many(100000, func(i int) any { return int64(i) })}, first},

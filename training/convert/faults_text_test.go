@@ -25,7 +25,7 @@ func strange() map[string]string {
 // TestFaultTexts: strange texts reach the pod where any text is legal; elsewhere they are rejected with a clean message.
 func TestFaultTexts(t *testing.T) {
 	for name, text := range strange() {
-		free := change{inContainer + ".args": []any{text}, inContainer + ".env": []any{map[string]any{"name": "A", "value": text}}, inTemplate + ".metadata.annotations": map[string]any{"a": text}}
+		free := change{inContainer + ".command": []any{"a"}, inContainer + ".args": []any{text}, inContainer + ".env": []any{map[string]any{"name": "A", "value": text}}, inTemplate + ".metadata.annotations": map[string]any{"a": text}}
 		hold(t, []fault{
 			{name + " where anything may stand", free, run},
 			{name + " as an image", change{inContainer + ".image": "a" + text + "b"}, run},

@@ -136,6 +136,16 @@ func (r *reader) spec(s *convert.Shape, raw map[string]any, head *training.Head,
 	if job.Policy.CleanPods == "" {
 		job.Policy.CleanPods = training.CleanNone
 	}
+	if r.Count() > 0 {
+		return job
+	}
+	r.EnterField(s, raw, r.kind.ReplicaSpecsField)
+	r.warnAboutAdditions(job, rtypes)
+	r.warnAboutEnd(job, rtypes)
+	r.Leave()
+	if r.kind.Warnings != nil {
+		r.Take(nil, r.kind.Warnings(job))
+	}
 	return job
 }
 

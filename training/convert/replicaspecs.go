@@ -15,6 +15,7 @@ import (
 // draft is a replica type that is not yet in normal form.
 type draft struct {
 	training.ReplicaType
+	key   string // under which the user wrote it
 	pod   pod
 	sound bool // the number of replicas is what the author wrote
 }
@@ -42,6 +43,7 @@ func (r *reader) replicaSpecs(spec map[string]any) (rtypes []draft, sound bool) 
 		}
 		r.Enter(key)
 		rtype := r.replicaSpec(r.kind.ReplicaTypes[i], fields[key])
+		rtype.key = key
 		r.Leave()
 		sound = sound && rtype.sound
 		rtypes = append(rtypes, rtype)

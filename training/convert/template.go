@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"stoic/convert"
 	"stoic/training"
 )
@@ -15,6 +17,10 @@ func (d *draft) template(e *convert.Encoder, kind *training.Kind) []byte {
 	raw, _ := d.pod.raw["spec"].(map[string]any)
 	spec := maps.Clone(raw)
 	spec["restartPolicy"] = d.Restart.Pod()
+	if policy := spec["dnsPolicy"]; spec["hostNetwork"] == true && (policy == nil || policy == "") {
+		// The default of the API server, ClusterFirst, is the DNS of the node here, which does not know the other replicas.
+		spec["dnsPolicy"] = string(corev1.DNSClusterFirstWithHostNet)
+	}
 	if d.pod.defaultPort {
 		list, _ := spec["containers"].([]any)
 		containers := slices.Clone(list)

@@ -59,6 +59,7 @@ var jaxJobKind = &training.Kind{
 	Options:       func() any { return new(struct{}) },
 	Lower:         lowerJAXJob,
 	Environment:   jaxEnvironment,
+	Variables:     append(rendezvousVariables("", "COORDINATOR_PORT", "COORDINATOR_ADDRESS", "NUM_PROCESSES", "PROCESS_ID"), unbufferedVariable()),
 	EnvEverywhere: true,
 	Sentences:     sentences,
 	Selectors:     true,
@@ -78,7 +79,7 @@ func jaxEnvironment(job *training.Job) func(*training.ReplicaType, int) []traini
 	processes := strconv.Itoa(job.Replicas())
 	return func(rtype *training.ReplicaType, index int) []training.EnvVar {
 		return []training.EnvVar{
-			{Name: "PYTHONUNBUFFERED", Value: "1"},
+			unbuffered(),
 			{Name: "COORDINATOR_PORT", Value: strconv.Itoa(int(rtype.Port))},
 			{Name: "COORDINATOR_ADDRESS", Value: training.ChildName(job.Meta.Name, rtype.Label, 0)},
 			{Name: "NUM_PROCESSES", Value: processes},

@@ -95,10 +95,17 @@ var mpiJobKind = &training.Kind{
 	Options:     func() any { return new(MPIJobOptions) },
 	Check:       checkMPIJob,
 	Lower:       lowerMPIJob,
+	Warnings:    warnMPIJob,
 	Environment: mpiEnvironment,
-	Init:        mpiInitContainers,
-	Pod:         mpiPod,
-	Sentences:   mpiSentences,
+	Variables: slices.Concat(
+		rendezvousVariables("the launcher", "OMPI_MCA_plm_rsh_agent", "OMPI_MCA_orte_default_hostfile"),
+		preferredVariables("a launcher without GPUs of its own", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"),
+		preferredVariables("the launcher", "I_MPI_HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP_EXEC", "PRTE_MCA_plm_ssh_agent", "PRTE_MCA_prte_default_hostfile", "HYDRA_LAUNCHER", "HYDRA_LAUNCHER_EXEC"),
+		preferredVariables("a launcher without `hostNetwork`", "HYDRA_IFACE"),
+	),
+	Init:      mpiInitContainers,
+	Pod:       mpiPod,
+	Sentences: mpiSentences,
 
 	TellsEviction: true,
 
@@ -115,8 +122,6 @@ type mpiJob struct {
 	gpu bool
 	// account is the service account in the template of the launcher, or empty.
 	account string
-	// own are the names of the variables in the template of the launcher.
-	own map[string]bool
 	// hostNetwork: the launcher has the interfaces of its node, whatever their names.
 	hostNetwork bool
 	// idle: the first container of the workers has no command.
@@ -163,7 +168,8 @@ func lowerMPIJob(job *training.Job, options any) (problems []schema.Problem) {
 	job.Success = training.Success{ReplicaType: mpiLauncher, Rule: training.SuccessAll, Whole: true}
 	if launcher := job.ReplicaType(mpiLauncher); launcher != nil {
 		pod := mpiPodOf(launcher.Template)
-		own.gpu, own.account, own.own = pod.hasGPU(), pod.account(), pod.variables()
+		own.gpu = pod.hasGPU()
+		own.account = pod.account()
 		own.hostNetwork = pod.Spec.HostNetwork
 	}
 	if worker := job.ReplicaType(mpiWorker); worker != nil {
@@ -185,18 +191,31 @@ func lowerMPIJob(job *training.Job, options any) (problems []schema.Problem) {
 	return problems
 }
 
+// warnMPIJob warns of a launcher that cannot reach its workers.
+func warnMPIJob(job *training.Job) []schema.Problem {
+	launcher := job.ReplicaType(mpiLauncher)
+	if launcher == nil || job.ReplicaType(mpiWorker) == nil {
+		return nil
+	}
+	pod := mpiPodOf(launcher.Template)
+	mounts := pod.Spec.AutomountToken == nil || *pod.Spec.AutomountToken
+	if mounts || mentionsAny(launcher.Template, `"serviceAccountToken"`) { // of a projected volume
+		return nil
+	}
+	return []schema.Problem{{Code: schema.Conflict, Path: "spec.mpiReplicaSpecs.Launcher.template.spec.automountServiceAccountToken", Found: "false",
+		Hint: "the launcher starts processes in its workers by kubectl exec, which needs the token; leave it out"}}
+}
+
 // mpiTemplate is what the kind reads of a pod template. The converter has checked it; unreadable fields stay empty.
 type mpiTemplate struct {
 	Spec struct {
 		ServiceAccountName string `json:"serviceAccountName"`
 		ServiceAccount     string `json:"serviceAccount"`
 		HostNetwork        bool   `json:"hostNetwork"`
+		AutomountToken     *bool  `json:"automountServiceAccountToken"`
 		Containers         []struct {
-			Name    string   `json:"name"`
-			Command []string `json:"command"`
-			Env     []struct {
-				Name string `json:"name"`
-			} `json:"env"`
+			Name      string   `json:"name"`
+			Command   []string `json:"command"`
 			Resources struct {
 				Limits map[string]json.RawMessage `json:"limits"`
 			} `json:"resources"`
@@ -235,17 +254,6 @@ func (p *mpiTemplate) hasContainer(name string) bool {
 		}
 	}
 	return false
-}
-
-// variables returns the names of the variables of the first container.
-func (p *mpiTemplate) variables() map[string]bool {
-	names := map[string]bool{}
-	if len(p.Spec.Containers) > 0 {
-		for _, v := range p.Spec.Containers[0].Env {
-			names[v.Name] = true
-		}
-	}
-	return names
 }
 
 func mpiSentences(job *training.Job) training.Sentences {

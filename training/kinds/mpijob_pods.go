@@ -22,11 +22,10 @@ const (
 
 // mpiEnvironment returns the variables by which the launcher's MPI finds and reaches the workers: through kubexec.sh, which
 // replaces rsh. Each implementation has its own variables. Open MPI 5 reads PRTE_MCA_* instead of OMPI_MCA_orte_*; without
-// them it runs on the launcher alone and succeeds. Variables of the user replace those below "unless".
+// them it runs on the launcher alone and succeeds. Variables of the user win over all except the first two.
 //
 //	OMPI_MCA_plm_rsh_agent, OMPI_MCA_orte_default_hostfile     Open MPI up to 4
 //	NVIDIA_VISIBLE_DEVICES, NVIDIA_DRIVER_CAPABILITIES         empty, unless the launcher has GPUs of its own
-//	unless the user sets them:
 //	I_MPI_HYDRA_BOOTSTRAP, I_MPI_HYDRA_BOOTSTRAP_EXEC          Intel MPI
 //	PRTE_MCA_plm_ssh_agent, PRTE_MCA_prte_default_hostfile     Open MPI 5
 //	HYDRA_LAUNCHER, HYDRA_LAUNCHER_EXEC                        MPICH; it cannot read this hostfile: the user sets -hosts
@@ -36,21 +35,20 @@ func mpiEnvironment(job *training.Job) func(*training.ReplicaType, int) []traini
 	own, _ := job.Own.(mpiJob)
 	const agent, hosts = mpiConfigPath + "/" + mpiExec, mpiConfigPath + "/" + mpiHostfile
 	launcher := []training.EnvVar{{Name: "OMPI_MCA_plm_rsh_agent", Value: agent}, {Name: "OMPI_MCA_orte_default_hostfile", Value: hosts}}
-	if !own.gpu {
-		launcher = append(launcher, training.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, training.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
-	}
-	yielding := []training.EnvVar{
+	preferences := []training.EnvVar{
 		{Name: "I_MPI_HYDRA_BOOTSTRAP", Value: "rsh"}, {Name: "I_MPI_HYDRA_BOOTSTRAP_EXEC", Value: agent},
 		{Name: "PRTE_MCA_plm_ssh_agent", Value: agent}, {Name: "PRTE_MCA_prte_default_hostfile", Value: hosts},
 		{Name: "HYDRA_LAUNCHER", Value: "rsh"}, {Name: "HYDRA_LAUNCHER_EXEC", Value: agent},
 	}
-	if !own.hostNetwork {
-		yielding = append(yielding, training.EnvVar{Name: "HYDRA_IFACE", Value: "eth0"}) // the name that Kubernetes gives it
+	if !own.gpu {
+		preferences = slices.Insert(preferences, 0, training.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, training.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
 	}
-	for _, v := range yielding {
-		if !own.own[v.Name] {
-			launcher = append(launcher, v)
-		}
+	if !own.hostNetwork {
+		preferences = append(preferences, training.EnvVar{Name: "HYDRA_IFACE", Value: "eth0"}) // the name that Kubernetes gives it
+	}
+	for _, v := range preferences {
+		v.UserWins = true
+		launcher = append(launcher, v)
 	}
 	return func(rtype *training.ReplicaType, _ int) []training.EnvVar {
 		if rtype.Name != mpiLauncher {
@@ -65,7 +63,6 @@ func mpiInitContainers(job *training.Job, rtype *training.ReplicaType) []json.Ra
 	if rtype.Name != mpiLauncher {
 		return nil
 	}
-	amounts := map[string]string{"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
 	type variable struct {
 		Name  string `json:"name"`
 		Value string `json:"value"`
@@ -74,7 +71,6 @@ func mpiInitContainers(job *training.Job, rtype *training.ReplicaType) []json.Ra
 		"name": "kubectl-delivery", "image": cmp.Or(job.Kind.Cluster.KubectlImage, training.KubectlImage), "imagePullPolicy": "IfNotPresent",
 		"env":          []variable{{"TARGET_DIR", mpiKubectlPath}, {"NAMESPACE", job.Meta.Namespace}},
 		"volumeMounts": []json.RawMessage{mpiMount(mpiKubectlVolume, mpiKubectlPath), mpiMount(mpiConfigVolume, mpiConfigPath)},
-		"resources":    map[string]any{"limits": amounts, "requests": amounts},
 	})}
 }
 

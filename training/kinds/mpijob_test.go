@@ -38,11 +38,7 @@ func TestMPIEnvironment(t *testing.T) {
 		"GPU":            {podWith(`{"resources":{"limits":{"nvidia.com/gpu":1}}}`), open + intel + open5 + mpich + iface},
 		"GPU of others":  {podWith(`{},{"resources":{"limits":{"aliyun.com/gpu-mem":1}}}`), open + intel + open5 + mpich + iface},
 		"only asked for": {podWith(`{"resources":{"requests":{"nvidia.com/gpu":1}}}`), open + noGPU + intel + open5 + mpich + iface},
-		"own Intel":      {podWith(`{"env":[{"name":"I_MPI_HYDRA_BOOTSTRAP","value":"ssh"}]}`), open + noGPU + "I_MPI_HYDRA_BOOTSTRAP_EXEC=/etc/mpi/kubexec.sh " + open5 + mpich + iface},
-		"own MPICH":      {podWith(`{"env":[{"name":"HYDRA_LAUNCHER"},{"name":"HYDRA_LAUNCHER_EXEC"}]}`), open + noGPU + intel + strings.TrimSpace(open5) + iface},
 		"host network":   {`{"spec":{"hostNetwork":true,"containers":[{}]}}`, open + noGPU + intel + open5 + mpich},
-		"own interface":  {podWith(`{"env":[{"name":"HYDRA_IFACE","value":"net1"}]}`), open + noGPU + intel + open5 + mpich},
-		"of a sidecar":   {podWith(`{},{"env":[{"name":"HYDRA_LAUNCHER"}]}`), open + noGPU + intel + open5 + mpich + iface},
 	} {
 		job := mpi(nil, c.launcher, podWith(`{}`), 2)
 		var got []string

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -100,11 +101,18 @@ var paddleJobKind = &training.Kind{
 	Dependents:     paddleAutoscaler,
 	Verbatim:       []string{"elasticPolicy", "metrics"},
 
-	Options:       func() any { return new(PaddleJobOptions) },
-	Check:         checkPaddleJob,
-	Bound:         paddleBound,
-	Lower:         lowerPaddleJob,
-	Environment:   paddleEnvironment,
+	Options:     func() any { return new(PaddleJobOptions) },
+	Check:       checkPaddleJob,
+	Bound:       paddleBound,
+	Lower:       lowerPaddleJob,
+	Environment: paddleEnvironment,
+	Variables: slices.Concat(
+		[]training.Variable{unbufferedVariable()},
+		rendezvousVariables("", "PADDLE_JOB_ID", "PADDLE_NNODES", "PADDLE_MASTER"),
+		rendezvousVariables("the replica that the others find by `PADDLE_MASTER`", "POD_IP_DUMMY"),
+		rendezvousVariables("a `Master`", "PADDLE_SERVER_NUM"),
+		rendezvousVariables("a `Worker` of a job with a `Master`", "PADDLE_TRAINER_NUM"),
+	),
 	EnvEverywhere: true,
 	Sentences:     sentences,
 	MastersOnly:   true,
@@ -184,7 +192,7 @@ func paddleAutoscaler(job *training.Job, _ training.RunningReplicas) []training.
 //	PADDLE_SERVER_NUM    1 in the masters               -
 //	PADDLE_TRAINER_NUM   1 in the workers               -
 func paddleEnvironment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
-	shared := []training.EnvVar{{Name: "PYTHONUNBUFFERED", Value: "1"}, {Name: "PADDLE_JOB_ID", Value: job.Meta.Name},
+	shared := []training.EnvVar{unbuffered(), {Name: "PADDLE_JOB_ID", Value: job.Meta.Name},
 		{Name: "PADDLE_NNODES", Value: strconv.Itoa(job.Replicas())}}
 	servers := job.ReplicaType(master)
 	first := servers

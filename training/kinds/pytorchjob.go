@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -162,7 +163,9 @@ var pyTorchJobKind = &training.Kind{
 	Check:         checkPyTorchJob,
 	Bound:         pyBound,
 	Lower:         lowerPyTorchJob,
+	Warnings:      warnPyTorchJob,
 	Environment:   pyEnvironment,
+	Variables:     pyVariables(),
 	EnvEverywhere: true,
 	Init:          pyInitContainers,
 	Sentences:     sentences,
@@ -172,7 +175,9 @@ var pyTorchJobKind = &training.Kind{
 // pyTorchJob is the normal form of PyTorchJobOptions.
 type pyTorchJob struct {
 	processes string             // for torchrun, in each pod; empty if the elastic policy says it
+	isDefault bool               // processes is the default, not the user's
 	elastic   *ElasticPolicySpec // with the defaults filled in: bounds, backend, host and port are there
+	hasHost   bool               // the user has set the host
 }
 
 // elasticity returns the common fields of the policy; without a policy, none.
@@ -250,13 +255,14 @@ func checkBackend(backend string) []schema.Problem {
 // without a master succeeds as soon as one worker does.
 func lowerPyTorchJob(job *training.Job, options any) []schema.Problem {
 	spec := pyOptions(options)
-	own := pyTorchJob{processes: pyAuto, elastic: spec.ElasticPolicy}
+	own := pyTorchJob{processes: pyAuto, isDefault: spec.NprocPerNode == nil, elastic: spec.ElasticPolicy}
 	if spec.NprocPerNode != nil {
 		own.processes = *spec.NprocPerNode
 	} else if own.elastic != nil && own.elastic.NProcPerNode != nil {
 		own.processes = ""
 	}
 	if own.elastic != nil {
+		own.hasHost = own.elastic.RDZVHost != nil
 		own.elastic = lowerElastic(job, *own.elastic)
 	}
 	job.Own = own
@@ -271,6 +277,56 @@ func lowerPyTorchJob(job *training.Job, options any) []schema.Problem {
 		job.Success = training.Success{ReplicaType: worker, Rule: training.SuccessAll}
 	}
 	return problems
+}
+
+// warnPyTorchJob warns of jobs whose replicas never find each other.
+func warnPyTorchJob(job *training.Job) []schema.Problem {
+	own, _ := job.Own.(pyTorchJob)
+	if own.elastic == nil {
+		return warnWithoutRendezvous(job)
+	}
+	const policy = "spec.elasticPolicy."
+	var warnings []schema.Problem
+	warn := func(field, found, hint string) {
+		warnings = append(warnings, schema.Problem{Code: schema.Conflict, Path: policy + field, Found: found, Hint: hint})
+	}
+	replicas := job.Replicas()
+	isAutoscaled := job.Verbatim != nil
+	if least := int(deref(own.elastic.MinReplicas)); least > replicas && !isAutoscaled {
+		warn("minReplicas", fmt.Sprintf("number %d, above the number of replicas, %d", least, replicas),
+			"torchrun waits until that many have started; add workers or lower it")
+	}
+	if most := int(deref(own.elastic.MaxReplicas)); most < replicas && !isAutoscaled {
+		warn("maxReplicas", fmt.Sprintf("number %d, below the number of replicas, %d", most, replicas),
+			"torchrun takes no more than that many, and the others wait; remove workers or raise it")
+	}
+	if backend := deref(own.elastic.RDZVBackend); (backend == "etcd" || backend == "etcd-v2") && !own.hasHost {
+		warn("rdzvHost", "nothing, with `rdzvBackend` "+schema.Quote(backend), "worker 0 is asked, which is no etcd; set the host of an etcd")
+	}
+	if deref(own.elastic.Standalone) && replicas > 1 {
+		warn("standalone", fmt.Sprintf("true, with %d replicas", replicas), "each replica trains by itself; remove it to train together")
+	}
+	return warnings
+}
+
+// warnWithoutRendezvous warns of a job of workers that start torchrun and get no address to meet at.
+func warnWithoutRendezvous(job *training.Job) []schema.Problem {
+	workers := job.ReplicaType(worker)
+	if job.ReplicaType(master) != nil || workers == nil || workers.Replicas < 2 {
+		return nil
+	}
+	starts := mentionsAny(workers.Template, "torchrun", "torch.distributed")
+	meets := mentionsAny(workers.Template, "rdzv", "RDZV", "MASTER_ADDR", "master_addr", "master-addr")
+	if !starts || meets {
+		return nil
+	}
+	return []schema.Problem{{Code: schema.Conflict, Path: "spec." + pyReplicaSpecs, Found: fmt.Sprintf("%d workers without `Master` and without `elasticPolicy`", workers.Replicas),
+		Hint: "torchrun waits in each of them for the others, as none gets an address; add a `Master`, or `elasticPolicy`"}}
+}
+
+// mentionsAny reports whether a text occurs in a template, wherever it is.
+func mentionsAny(template []byte, texts ...string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool { return bytes.Contains(template, []byte(text)) })
 }
 
 // lowerElastic returns a copy of the policy with the defaults filled in.

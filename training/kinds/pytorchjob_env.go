@@ -3,14 +3,14 @@ package kinds
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"stoic/training"
 )
 
-// pyEnvironment returns the variables that torchrun and torch.distributed read, in the order of training-operator. They
-// are appended to the template's: of two variables with one name the last one counts.
+// pyEnvironment returns the variables that torchrun and torch.distributed read, in the order of training-operator.
 //
 //	                    with a master                             without
 //	MASTER_ADDR, _PORT  the master                                -
@@ -22,7 +22,7 @@ func pyEnvironment(job *training.Job) func(*training.ReplicaType, int) []trainin
 	shared := append(pyProcesses(own), pyNodes(job, own)...)
 	first := job.ReplicaType(master)
 	return func(rtype *training.ReplicaType, index int) []training.EnvVar {
-		variables := []training.EnvVar{{Name: "PYTHONUNBUFFERED", Value: "1"}}
+		variables := []training.EnvVar{unbuffered()}
 		if first != nil {
 			rank := index
 			if rtype.Name == worker {
@@ -32,6 +32,29 @@ func pyEnvironment(job *training.Job) func(*training.ReplicaType, int) []trainin
 		}
 		return append(variables, shared...)
 	}
+}
+
+// pyVariables documents the variables of pyEnvironment.
+func pyVariables() []training.Variable {
+	variables := slices.Concat(
+		[]training.Variable{unbufferedVariable()},
+		rendezvousVariables("a job with a `Master`", "MASTER_PORT", "PET_MASTER_PORT", "MASTER_ADDR", "PET_MASTER_ADDR", "WORLD_SIZE", "RANK", "PET_NODE_RANK"),
+		rendezvousVariables("", "PET_NNODES", "PET_NPROC_PER_NODE"),
+		rendezvousVariables("a job with `elasticPolicy`", "PET_RDZV_ENDPOINT", "PET_RDZV_BACKEND"),
+		rendezvousVariables("a job whose `elasticPolicy` sets it", "PET_MAX_RESTARTS", "PET_RDZV_ID", "PET_RDZV_CONF", "PET_STANDALONE"),
+	)
+	instead := map[string]string{
+		"PET_NPROC_PER_NODE": "spec.nprocPerNode", "PET_NNODES": "spec.elasticPolicy.minReplicas", "PET_RDZV_ENDPOINT": "spec.elasticPolicy.rdzvHost",
+		"PET_RDZV_BACKEND": "spec.elasticPolicy.rdzvBackend", "PET_MAX_RESTARTS": "spec.elasticPolicy.maxRestarts", "PET_RDZV_ID": "spec.elasticPolicy.rdzvId",
+		"PET_RDZV_CONF": "spec.elasticPolicy.rdzvConf", "PET_STANDALONE": "spec.elasticPolicy.standalone",
+	}
+	for i := range variables {
+		variables[i].Instead = instead[variables[i].Name]
+		if variables[i].Name == "PET_NPROC_PER_NODE" {
+			variables[i].UserWinsIf = "neither `nprocPerNode` nor `elasticPolicy.nProcPerNode` is set"
+		}
+	}
+	return variables
 }
 
 func pyMeeting(job *training.Job, own pyTorchJob, first *training.ReplicaType, rank string) []training.EnvVar {
@@ -51,7 +74,7 @@ func pyProcesses(own pyTorchJob) []training.EnvVar {
 	if own.processes == "" {
 		return nil
 	}
-	return []training.EnvVar{{Name: "PET_NPROC_PER_NODE", Value: own.processes}}
+	return []training.EnvVar{{Name: "PET_NPROC_PER_NODE", Value: own.processes, UserWins: own.isDefault}}
 }
 
 // pyNodes returns the variables with the number of pods and, for an elastic job, the rendezvous.

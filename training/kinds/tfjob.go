@@ -96,7 +96,9 @@ var tfJobKind = &training.Kind{
 	Options:     func() any { return new(TFJobOptions) },
 	Check:       checkTFJob,
 	Lower:       lowerTFJob,
+	Warnings:    warnTFJob,
 	Environment: tfEnvironment,
+	Variables:   rendezvousVariables("a job of more than one replica", tfConfig),
 }
 
 // tfOptions returns the kind's own fields, empty if there are none.
@@ -158,6 +160,15 @@ func lowerTFJob(job *training.Job, options any) []schema.Problem {
 			Hint:  hint})
 	}
 	return problems
+}
+
+// warnTFJob warns of a job without a replica whose success is that of the job.
+func warnTFJob(job *training.Job) []schema.Problem {
+	if decides := job.ReplicaType(job.Success.ReplicaType); decides != nil && decides.Replicas > 0 {
+		return nil
+	}
+	return []schema.Problem{{Code: schema.Conflict, Path: "spec.tfReplicaSpecs", Found: "no replica of `Chief`, `Master` or `Worker`",
+		Hint: "the job never succeeds, whatever its replicas do; add a `Worker`, or delete the job when it is done"}}
 }
 
 // tfConfigSize returns the length of the longest TF_CONFIG=value of a job, up to a few bytes. It does not build the value,

@@ -3,6 +3,7 @@ package kinds
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,10 +61,15 @@ var xgBoostJobKind = &training.Kind{
 	Port:      training.Port{Name: "xgboostjob-port", Number: 9999},
 	Restart:   training.RestartNever,
 
-	Wire:          reflect.TypeFor[XGBoostJobObject](),
-	Options:       func() any { return new(struct{}) },
-	Lower:         lowerXGBoostJob,
-	Environment:   xgbEnvironment,
+	Wire:        reflect.TypeFor[XGBoostJobObject](),
+	Options:     func() any { return new(struct{}) },
+	Lower:       lowerXGBoostJob,
+	Environment: xgbEnvironment,
+	Variables: slices.Concat(
+		rendezvousVariables("", "MASTER_PORT", "MASTER_ADDR", "WORLD_SIZE", "RANK"),
+		[]training.Variable{unbufferedVariable()},
+		rendezvousVariables("a job of more than one replica", "WORKER_PORT", xgbWorkers),
+	),
 	EnvEverywhere: true,
 	Sentences:     sentences,
 }
@@ -105,7 +111,7 @@ func xgbEnvironment(job *training.Job) func(*training.ReplicaType, int) []traini
 			rank += masters
 		}
 		variables := append(make([]training.EnvVar, 0, 7), meeting...)
-		variables = append(variables, training.EnvVar{Name: "RANK", Value: strconv.Itoa(rank)}, training.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"})
+		variables = append(variables, training.EnvVar{Name: "RANK", Value: strconv.Itoa(rank)}, unbuffered())
 		return append(variables, peers...)
 	}
 }

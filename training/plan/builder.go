@@ -73,15 +73,20 @@ func (w *builder) template(r *replica) []byte {
 
 // finish appends the spec of a pod to its metadata.
 func (w *builder) finish(body *bytes.Buffer, r *replica, m *podTemplate) {
+	body.WriteString(`,"spec":`)
+	m.pour(body, r.name, w.variables(r.replicaType, r.index), &w.jsonStrings)
+	body.WriteString(`}`)
+}
+
+// variables returns the environment of a replica.
+func (w *builder) variables(rtype *training.ReplicaType, index int) []training.EnvVar {
 	if w.environment == nil {
 		w.environment = func(*training.ReplicaType, int) []training.EnvVar { return nil }
 		if w.job.Kind.Environment != nil {
 			w.environment = w.job.Kind.Environment(w.job)
 		}
 	}
-	body.WriteString(`,"spec":`)
-	m.pour(body, r.name, w.environment(r.replicaType, r.index), &w.jsonStrings)
-	body.WriteString(`}`)
+	return w.environment(rtype, index)
 }
 
 func (w *builder) podTemplateOf(rtype *training.ReplicaType) *podTemplate {
@@ -89,10 +94,8 @@ func (w *builder) podTemplateOf(rtype *training.ReplicaType) *podTemplate {
 	if m := w.podTemplates[rtype.Name]; m != nil {
 		return m
 	}
-	with := additions{container: kind.Container, first: kind.FirstContainer, everywhere: kind.EnvEverywhere}
-	if kind.Init != nil {
-		with.init = kind.Init(w.job, rtype)
-	}
+	with := additions{container: kind.Container, first: kind.FirstContainer, everywhere: kind.EnvEverywhere,
+		init: w.job.AddedInitContainers(rtype), variables: w.variables(rtype, 0)}
 	if kind.Pod != nil {
 		with.PodAdditions = kind.Pod(w.job, rtype)
 	}
@@ -104,11 +107,10 @@ func (w *builder) podTemplateOf(rtype *training.ReplicaType) *podTemplate {
 // podLabels returns the labels of the template, with the operator's own labels, which win.
 func (w *builder) podLabels(r *replica, m *podTemplate) map[string]json.RawMessage {
 	labels := maps.Clone(m.labels)
+	maps.Copy(labels, raw(w.job.ReplicaLabels(r.replicaType, r.index)))
 	if w.job.Kind.Labels != nil {
-		maps.Copy(labels, raw(w.job.Kind.Labels(w.job, r.replicaType, r.index)))
-		return labels
+		return labels // the role, too
 	}
-	maps.Copy(labels, raw(w.labels(r)))
 	if rule := w.job.Success; rule.ReplicaType == r.replicaType.Name && (rule.Whole || r.index == 0 && !w.job.Kind.MastersOnly) {
 		labels[training.LabelJobRole] = quote(training.JobRoleMaster)
 	}
@@ -123,7 +125,7 @@ type servicePort struct {
 // service returns a replica's service. It is headless: it only gives the pod a name. targetPort is omitted and
 // defaults to port.
 func (w *builder) service(r *replica) schema.Object {
-	labels := w.labels(r)
+	labels := w.job.ReplicaLabels(r.replicaType, r.index)
 	meta := w.metadata(r, raw(labels))
 	body := schema.JSON(struct {
 		APIVersion string   `json:"apiVersion"`
@@ -173,19 +175,6 @@ func servicePorts(ports []training.Port, preferred string) []servicePort {
 		}
 	}
 	return out
-}
-
-// labels returns the labels that identify the replica of a child. They are also the selector of the service.
-func (w *builder) labels(r *replica) map[string]string {
-	labels := map[string]string{
-		training.LabelOperator:    w.job.Kind.Controller,
-		training.LabelJob:         w.job.Meta.Name,
-		training.LabelReplicaType: r.replicaType.Label,
-	}
-	if !r.replicaType.Unnumbered {
-		labels[training.LabelReplicaIndex] = strconv.Itoa(r.index)
-	}
-	return labels
 }
 
 func (w *builder) metadata(r *replica, labels map[string]json.RawMessage) metadata {

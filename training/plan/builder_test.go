@@ -29,7 +29,7 @@ func TestEnvironmentOnce(t *testing.T) {
 	o := w.observe()
 	kind.Cluster.Domain = "cluster.local"
 	p := Make(o)
-	if built != 1 || asked != 3 || strings.Count(string(p.Create[1].Body), `"value":"cluster.local"`) != 2 {
+	if built != 1 || asked != 4 || strings.Count(string(p.Create[1].Body), `"value":"cluster.local"`) != 2 {
 		t.Errorf("built %d times, asked %d times: %s", built, asked, p.Create[1].Body)
 	}
 	if err := w.apply(p); err != nil {

@@ -24,7 +24,9 @@ type piece struct {
 	text       []byte
 	room       bool
 	open, shut string
-	name       bool // behind the text, instead of variables: the name of the pod
+	// kept are the names of variables that are not inserted, because the user's own stay.
+	kept map[string]bool
+	name bool // behind the text, instead of variables: the name of the pod
 }
 
 // additions are what a kind adds to a template.
@@ -34,6 +36,8 @@ type additions struct {
 	first      bool   // it is the first, whatever its name
 	everywhere bool   // all containers get the variables
 	init       []json.RawMessage
+	// variables are those of any replica of the type: only their names, and whether the user's own win, are used.
+	variables []training.EnvVar
 }
 
 // newPodTemplate adds the additions to a template and cuts it. Parts of an unexpected shape, which the converter should
@@ -43,7 +47,10 @@ func newPodTemplate(template []byte, with additions) *podTemplate {
 	meta := object(top["metadata"])
 	m := &podTemplate{labels: object(meta["labels"]), annotations: present(meta["annotations"]), finalizers: present(meta["finalizers"])}
 
-	c := cutter{container: with.container, first: with.first, everywhere: with.everywhere}
+	c := cutter{container: with.container, first: with.first, everywhere: with.everywhere, userWins: make(map[string]bool, len(with.variables))}
+	for _, v := range with.variables {
+		c.userWins[v.Name] = v.UserWins
+	}
 	spec := object(top["spec"])
 	put(spec, with)
 	c.members(spec, func(key string) {
@@ -142,13 +149,47 @@ func textAt(of json.RawMessage, key string) string {
 
 // pour writes the spec of one replica.
 func (m *podTemplate) pour(w *bytes.Buffer, name string, variables []training.EnvVar, q *jsonStrings) {
+	shared := appendVariables(nil, variables, nil, q)
+	size := 0
+	for _, p := range m.pieces {
+		size += len(p.text)
+		if p.room {
+			size += len(shared) + len(p.open) + len(p.shut)
+		}
+	}
+	w.Grow(size + 1) // for what closes the pod
+	for _, p := range m.pieces {
+		w.Write(p.text)
+		if p.name {
+			w.Write(quote(name))
+		}
+		if !p.room {
+			continue
+		}
+		list := shared
+		if len(p.kept) > 0 {
+			list = appendVariables(nil, variables, p.kept, q)
+		}
+		if len(list) > 0 {
+			w.WriteString(p.open)
+			w.Write(list)
+			w.WriteString(p.shut)
+		}
+	}
+}
+
+// appendVariables appends the variables as JSON, with commas in between, except those to leave out.
+func appendVariables(list []byte, variables []training.EnvVar, leaveOut map[string]bool, q *jsonStrings) []byte {
 	size := 0
 	for _, v := range variables {
 		size += len(v.Name) + len(v.Value) + len(v.Value)/8 + len(`{"name":"","value":""},`) // some room for what is escaped
 	}
-	list := make([]byte, 0, size)
-	for i, v := range variables {
-		if i > 0 {
+	list = slices.Grow(list, size)
+	for _, v := range variables {
+		if leaveOut[v.Name] {
+			continue
+		}
+		if len(list) > 0 {
 			list = append(list, ',')
 		}
 		list = append(append(list, `{"name":`...), quote(v.Name)...)
@@ -158,25 +199,7 @@ func (m *podTemplate) pour(w *bytes.Buffer, name string, variables []training.En
 		}
 		list = append(q.add(append(list, `,"value":`...), v.Value), '}')
 	}
-	size = 0
-	for _, p := range m.pieces {
-		size += len(p.text)
-		if p.room {
-			size += len(list) + len(p.open) + len(p.shut)
-		}
-	}
-	w.Grow(size + 1) // for what closes the pod
-	for _, p := range m.pieces {
-		w.Write(p.text)
-		if p.name {
-			w.Write(quote(name))
-		}
-		if p.room && len(list) > 0 {
-			w.WriteString(p.open)
-			w.Write(list)
-			w.WriteString(p.shut)
-		}
-	}
+	return list
 }
 
 // cutter rewrites a spec and cuts it where variables are inserted.
@@ -184,7 +207,8 @@ type cutter struct {
 	container  string
 	first      bool
 	everywhere bool
-	met        bool // the training container: the first of its name
+	userWins   map[string]bool // by name of a variable that the operator adds
+	met        bool            // the training container: the first of its name
 	text       bytes.Buffer
 	pieces     []piece
 }
@@ -233,7 +257,13 @@ func (c *cutter) containers(list json.RawMessage) {
 	c.text.WriteByte(']')
 }
 
-// withRoom writes a container with room after its last variable.
+// withRoom writes a container with room for variables among the user's. A name occurs once, so that the API server can
+// merge the list:
+//
+//	the user has set       the user's variable    the operator's variables are inserted
+//	none of the names      -                      behind all of the user's
+//	one that the user wins stays                  the same, without this one
+//	any other              is left out            in its place, so that the user's variables behind it can refer to them
 func (c *cutter) withRoom(container map[string]json.RawMessage) {
 	var env []json.RawMessage
 	_ = json.Unmarshal(container["env"], &env) // no list: the same as none
@@ -251,15 +281,53 @@ func (c *cutter) withRoom(container map[string]json.RawMessage) {
 		c.text.Write(rest.text.Bytes()[1:])
 		return
 	}
+	before, after, kept := c.divide(env)
 	c.members(container, func(key string) {
 		if key != "env" {
 			c.text.Write(container[key])
 			return
 		}
-		c.text.Write(bytes.TrimSuffix(schema.JSON(env), []byte("]")))
-		c.cut(piece{room: true, open: ","})
+		c.text.WriteByte('[')
+		c.text.Write(bytes.Join(before, []byte(",")))
+		room := piece{room: true, kept: kept}
+		if len(before) > 0 {
+			room.open = ","
+		} else if len(after) > 0 {
+			room.shut = ","
+		}
+		c.cut(room)
+		if len(before) > 0 && len(after) > 0 {
+			c.text.WriteByte(',')
+		}
+		c.text.Write(bytes.Join(after, []byte(",")))
 		c.text.WriteByte(']')
 	})
+}
+
+// divide returns the user's variables that stay, before and after the place for the operator's, and the names of those
+// variables of the operator that the user's replace.
+func (c *cutter) divide(env []json.RawMessage) (before, after [][]byte, kept map[string]bool) {
+	replaced := false
+	for _, one := range env {
+		name := nameOf(one)
+		userWins, isAdded := c.userWins[name]
+		if isAdded && !userWins {
+			replaced = true
+			continue
+		}
+		if isAdded {
+			if kept == nil {
+				kept = map[string]bool{}
+			}
+			kept[name] = true
+		}
+		if replaced {
+			after = append(after, one)
+		} else {
+			before = append(before, one)
+		}
+	}
+	return before, after, kept
 }
 
 // object decodes one level of an object; anything else becomes an empty object.

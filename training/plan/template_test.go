@@ -3,9 +3,11 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	"stoic/schema"
@@ -66,6 +68,55 @@ func TestPodTemplateMetadata(t *testing.T) {
 	}
 	if got := string(schema.JSON(make(chan int))); got != "null" {
 		t.Errorf("what cannot be written is %s", got)
+	}
+}
+
+// TestPodTemplateVariables: each variable occurs once, with the value of whoever wins.
+func TestPodTemplateVariables(t *testing.T) {
+	rank := training.EnvVar{Name: "RANK", Value: "1"}
+	size := training.EnvVar{Name: "SIZE", Value: "2"}
+	preference := training.EnvVar{Name: "LOG", Value: "3", UserWins: true}
+	all := []training.EnvVar{preference, rank, size}
+	for name, test := range map[string]struct {
+		variables []training.EnvVar
+		env       []string // of one container, "NAME=value"
+		want      []string
+	}{
+		"none of them set":                  {all, []string{"A=a"}, []string{"A=a", "LOG=3", "RANK=1", "SIZE=2"}},
+		"a preference is set":               {all, []string{"LOG=mine", "A=a"}, []string{"LOG=mine", "A=a", "RANK=1", "SIZE=2"}},
+		"only a preference, which is set":   {all[:1], []string{"LOG=mine"}, []string{"LOG=mine"}},
+		"one of the rendezvous is set":      {all, []string{"A=a", "SIZE=mine", "B=$(SIZE)"}, []string{"A=a", "LOG=3", "RANK=1", "SIZE=2", "B=$(SIZE)"}},
+		"it comes first":                    {all, []string{"RANK=mine", "B=$(RANK)"}, []string{"LOG=3", "RANK=1", "SIZE=2", "B=$(RANK)"}},
+		"only it":                           {all, []string{"RANK=mine"}, []string{"LOG=3", "RANK=1", "SIZE=2"}},
+		"it comes twice":                    {all, []string{"RANK=a", "A=a", "RANK=b"}, []string{"LOG=3", "RANK=1", "SIZE=2", "A=a"}},
+		"all of them":                       {all, []string{"SIZE=a", "LOG=mine", "RANK=b"}, []string{"RANK=1", "SIZE=2", "LOG=mine"}},
+		"nothing is added":                  {nil, []string{"RANK=mine"}, []string{"RANK=mine"}},
+		"another container has set nothing": {all, nil, []string{"LOG=3", "RANK=1", "SIZE=2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := make([]map[string]string, len(test.env))
+			for i := range env {
+				env[i] = map[string]string{}
+				env[i]["name"], env[i]["value"], _ = strings.Cut(test.env[i], "=")
+			}
+			template := schema.JSON(map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"env": env, "name": "a"}, map[string]any{"name": "b"}}}})
+			var b bytes.Buffer
+			newPodTemplate(template, additions{everywhere: true, variables: test.variables}).pour(&b, "", test.variables, &jsonStrings{})
+			var pod corev1.PodSpec
+			if err := json.Unmarshal(b.Bytes(), &pod); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, v := range pod.Containers[0].Env {
+				got = append(got, v.Name+"="+v.Value)
+			}
+			if diff := gocmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if n := len(pod.Containers[1].Env); n != len(test.variables) {
+				t.Errorf("the other container has %d variables", n)
+			}
+		})
 	}
 }
 

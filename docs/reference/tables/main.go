@@ -23,7 +23,7 @@ type page struct {
 
 func pages() []page {
 	return []page{
-		{"codes.md", codes}, {"crd-codes.md", crdCodes}, {"events.md", events}, {"flags.md", flags}, {"kinds.md", kindsPage}, {"metrics.md", metrics},
+		{"additions.md", additions}, {"codes.md", codes}, {"crd-codes.md", crdCodes}, {"events.md", events}, {"flags.md", flags}, {"kinds.md", kindsPage}, {"metrics.md", metrics},
 		{"validation.md", validation},
 	}
 }

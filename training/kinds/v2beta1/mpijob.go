@@ -57,6 +57,7 @@ var mpiJobKind = &training.Kind{
 	Check:           check,
 	Lower:           lower,
 	Environment:     environment,
+	Variables:       documentedVariables(),
 	Pod:             additions,
 	Labels:          podLabels,
 	Sentences:       sentences,

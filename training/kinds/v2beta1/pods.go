@@ -32,8 +32,8 @@ func podLabels(job *training.Job, rtype *training.ReplicaType, index int) map[st
 //
 // Open MPI 5 starts processes with a separate program, PRRTE, which ignores OMPI_MCA_orte_*. Without the variables
 // PRTE_MCA_*, mpirun only knows the host of the launcher, runs everything there and succeeds. Earlier versions ignore
-// PRTE_MCA_*. mpi-operator does not set PRTE_MCA_*, so values of the user are kept. All other variables replace those of
-// the user, as in mpi-operator.
+// PRTE_MCA_*. mpi-operator does not set PRTE_MCA_*, so values of the user win. They also win over the arguments of ssh, of
+// which the port is the most frequent, and over NVIDIA_*. All other variables replace the user's, as in mpi-operator.
 //
 // NVIDIA_* are empty, so that the launcher does not see the GPUs of its node, unless it computes or has a limit of GPUs.
 func environment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
@@ -43,22 +43,22 @@ func environment(job *training.Job) func(*training.ReplicaType, int) []training.
 	switch own.implementation {
 	case intel:
 		more = append(more, training.EnvVar{Name: "I_MPI_HYDRA_HOST_FILE", Value: hostfile},
-			training.EnvVar{Name: "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", Value: sshArguments}, training.EnvVar{Name: "I_MPI_PERHOST", Value: slots})
+			training.EnvVar{Name: "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", Value: sshArguments, UserWins: true}, training.EnvVar{Name: "I_MPI_PERHOST", Value: slots})
 	case mpich:
-		more = append(more, training.EnvVar{Name: "HYDRA_HOST_FILE", Value: hostfile}, training.EnvVar{Name: "HYDRA_LAUNCH_EXTRA_ARGS", Value: sshArguments})
+		more = append(more, training.EnvVar{Name: "HYDRA_HOST_FILE", Value: hostfile},
+			training.EnvVar{Name: "HYDRA_LAUNCH_EXTRA_ARGS", Value: sshArguments, UserWins: true})
 	default:
 		more = append(more, training.EnvVar{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
 			training.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: hostfile},
-			training.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: sshArguments},
-			training.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: slots})
-		more = append(more, without(variables(job),
-			training.EnvVar{Name: "PRTE_MCA_prte_keep_fqdn_hostnames", Value: "true"},
-			training.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: hostfile},
-			training.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: sshArguments},
-			training.EnvVar{Name: "PRTE_MCA_prte_set_default_slots", Value: slots})...)
+			training.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: sshArguments, UserWins: true},
+			training.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: slots},
+			training.EnvVar{Name: "PRTE_MCA_prte_keep_fqdn_hostnames", Value: "true", UserWins: true},
+			training.EnvVar{Name: "PRTE_MCA_prte_default_hostfile", Value: hostfile, UserWins: true},
+			training.EnvVar{Name: "PRTE_MCA_plm_ssh_args", Value: sshArguments, UserWins: true},
+			training.EnvVar{Name: "PRTE_MCA_prte_set_default_slots", Value: slots, UserWins: true})
 	}
 	if !own.launcherWorks && !wantsGPU(job) {
-		more = append(more, training.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES"}, training.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES"})
+		more = append(more, training.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", UserWins: true}, training.EnvVar{Name: "NVIDIA_DRIVER_CAPABILITIES", UserWins: true})
 	}
 	works := []training.EnvVar{{Name: replicaTypeVariable, Value: "worker"}}
 	return func(rtype *training.ReplicaType, _ int) []training.EnvVar {
@@ -67,6 +67,33 @@ func environment(job *training.Job) func(*training.ReplicaType, int) []training.
 		}
 		return works
 	}
+}
+
+// documentedVariables returns what is documented of the variables of environment.
+func documentedVariables() []training.Variable {
+	document := func(when string, userWins bool, names ...string) (all []training.Variable) {
+		for _, name := range names {
+			all = append(all, training.Variable{Name: name, When: when, UserWins: userWins})
+		}
+		return all
+	}
+	const ofOpenMPI, ofIntel, ofMPICH = "the launcher, Open MPI", "the launcher, Intel MPI", "the launcher, MPICH"
+	variables := slices.Concat(
+		document("", false, replicaTypeVariable),
+		document(ofOpenMPI, false, "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_set_default_slots"),
+		document(ofOpenMPI, true, "OMPI_MCA_plm_rsh_args", "PRTE_MCA_prte_keep_fqdn_hostnames", "PRTE_MCA_prte_default_hostfile", "PRTE_MCA_plm_ssh_args", "PRTE_MCA_prte_set_default_slots"),
+		document(ofIntel, false, "I_MPI_HYDRA_HOST_FILE", "I_MPI_PERHOST"),
+		document(ofIntel, true, "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS"),
+		document(ofMPICH, false, "HYDRA_HOST_FILE"),
+		document(ofMPICH, true, "HYDRA_LAUNCH_EXTRA_ARGS"),
+		document("a launcher that does not compute and has no limit of GPUs", true, "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"),
+	)
+	for i := range variables {
+		if name := variables[i].Name; name == "OMPI_MCA_orte_set_default_slots" || name == "I_MPI_PERHOST" {
+			variables[i].Instead = "spec.slotsPerWorker"
+		}
+	}
+	return variables
 }
 
 // wantsGPU reports whether a container of the launcher has a limit of a resource with "gpu" in its name.
@@ -89,20 +116,6 @@ func launcherOf(job *training.Job) (found pod) {
 	return found
 }
 
-// variables returns the names of the variables in the first container of the launcher's template.
-func variables(job *training.Job) (names []string) {
-	if c := launcherOf(job).Spec.Containers; len(c) > 0 {
-		for _, v := range c[0].Env {
-			names = append(names, v.Name)
-		}
-	}
-	return names
-}
-
-func without(names []string, all ...training.EnvVar) []training.EnvVar {
-	return slices.DeleteFunc(all, func(v training.EnvVar) bool { return slices.Contains(names, v.Name) })
-}
-
 // pod holds the parts of a pod template that additions depend on.
 type pod struct {
 	Spec struct {
@@ -112,17 +125,12 @@ type pod struct {
 		Containers      []struct {
 			Command   []json.RawMessage `json:"command"`
 			Args      []json.RawMessage `json:"args"`
-			Env       []variable        `json:"env"`
 			Resources struct {
 				Limits map[string]json.RawMessage `json:"limits"`
 			} `json:"resources"`
 			SecurityContext user `json:"securityContext"`
 		} `json:"containers"`
 	} `json:"spec"`
-}
-
-type variable struct {
-	Name string `json:"name"`
 }
 
 type user struct {
