@@ -1,0 +1,189 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stoic/cli/cluster"
+	"stoic/schema"
+	"stoic/training"
+	"stoic/training/kinds"
+)
+
+// TestRealClusters: what users meet in real clusters, with the shipped CRDs of all kinds and one operator: namespaces with rules, pods
+// that others end, tools of Kubernetes.
+func TestRealClusters(t *testing.T) {
+	t.Parallel() // it mostly waits
+	var crds []string
+	for _, kind := range kinds.All() {
+		crds = append(crds, filepath.Join(root, "deploy/crd", kind.Plural+".yaml"))
+	}
+	r := bareRig(t, cluster.Options{CRDs: crds})
+	r.permit(t)
+	r.operator(t, "")
+	t.Run("scenarios", func(t *testing.T) {
+		sideBySide(t, r, map[string]func(*testing.T, *rig){
+			"a restricted namespace":              restrictedNamespace,
+			"limits of the namespace":             limitedNamespace,
+			"variables that both set":             variablesOnce,
+			"hostNetwork resolves cluster names":  hostNetworkDNS,
+			"combinations that can never succeed": impossibleCombinations,
+		})
+	})
+	nothingIsForbidden(t, r)
+}
+
+// manifestOf returns a job of a kind with a pod of each of two replica types (or two workers), which succeeds after a second. main and
+// pod are added to the training container and to the pod, as YAML in flow style.
+func manifestOf(kind *training.Kind, name, main, pod string) string {
+	replicaTypes := ""
+	for _, rtype := range []string{"Master", "Launcher", "Worker"} {
+		if kind.ReplicaType(rtype) == nil || kind.Name == "TFJob" && rtype == "Master" {
+			continue
+		}
+		replicaTypes += fmt.Sprintf(`
+    %s:
+      replicas: 1
+      restartPolicy: OnFailure
+      template:
+        metadata: {annotations: %s}
+        spec:
+          containers: [{name: %s, image: "training:1", command: [train]%s}]%s`, rtype, ends("1s"), kind.Container, main, pod)
+	}
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s}\nspec:\n  %s:%s\n", kind.APIVersion(), kind.Name, name, kind.ReplicaSpecsField, replicaTypes)
+}
+
+// everyKind runs the job of each kind until it has succeeded.
+func everyKind(t *testing.T, r *rig, ns, main, pod string) {
+	t.Helper()
+	for _, kind := range kinds.All() {
+		r.apply(t, ns, manifestOf(kind, kind.Singular, main, pod))
+	}
+	for _, kind := range kinds.All() {
+		r.of(kind).awaitState(t, ns, kind.Singular, training.Succeeded)
+	}
+}
+
+// restrictedNamespace: a template that complies with the restricted level of Pod Security runs, whatever is added to it: with settings
+// of the pod, and with settings of the container, where a user is named, and where the image names it.
+func restrictedNamespace(t *testing.T, r *rig) {
+	const container = `allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}`
+	for name, c := range map[string]struct{ main, pod string }{
+		"pod": {`, securityContext: {` + container + `}`, `
+          securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}`},
+		"container": {`, securityContext: {` + container + `, runAsNonRoot: true, runAsUser: 1000, seccompProfile: {type: RuntimeDefault}}`, ""},
+	} {
+		ns := r.namespace(t, "restricted-"+name)
+		r.kubectl(t, nil, "label", "namespace", ns, "pod-security.kubernetes.io/enforce=restricted")
+		everyKind(t, r, ns, c.main, c.pod)
+		launcher := r.pod(t, ns, "mpijob-launcher")
+		security := launcher.Spec.InitContainers[0].SecurityContext
+		if user := security.RunAsUser; user == nil || *user == 0 {
+			t.Errorf("%s: the added container has no user: %+v", name, security)
+		}
+	}
+}
+
+// limitedNamespace: a LimitRange that admits nothing but the user's amounts, and a quota that pays for nothing else.
+func limitedNamespace(t *testing.T, r *rig) {
+	ns := r.namespace(t, "limited")
+	r.kubectl(t, []byte(`
+apiVersion: v1
+kind: LimitRange
+metadata: {name: exact}
+spec: {limits: [{type: Container, min: {cpu: 200m, memory: 1Gi}, max: {cpu: 200m, memory: 1Gi}, maxLimitRequestRatio: {cpu: "1", memory: "1"}}]}
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: exact}
+spec: {hard: {requests.cpu: 400m, limits.cpu: 400m, requests.memory: 2Gi, limits.memory: 2Gi}}
+`), "-n", ns, "create", "-f", "-")
+	await(t, "the quota to hold", func() (bool, string) {
+		out := r.kubectl(t, nil, "-n", ns, "get", "quota", "exact", "-o", `jsonpath={.status.hard.limits\.cpu}`)
+		return out == "400m", out
+	})
+	const amounts = `, resources: {requests: {cpu: 200m, memory: 1Gi}, limits: {cpu: 200m, memory: 1Gi}}`
+	for _, kind := range kinds.All() { // one after the other: the quota has room for one
+		r.apply(t, ns, manifestOf(kind, kind.Singular, amounts, ""))
+		r.of(kind).awaitState(t, ns, kind.Singular, training.Succeeded)
+	}
+	for _, pod := range []string{"pytorchjob-worker-0", "mpijob-launcher"} {
+		if class := r.pod(t, ns, pod).Status.QOSClass; class != corev1.PodQOSGuaranteed {
+			t.Errorf("%s is %s", pod, class)
+		}
+	}
+}
+
+// pod returns a pod, which must exist.
+func (r *rig) pod(t *testing.T, ns, name string) *corev1.Pod {
+	t.Helper()
+	pod, err := r.typed.CoreV1().Pods(ns).Get(context.Background(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("get pod: %v", err)
+	}
+	return pod
+}
+
+// variablesOnce: a variable that the user and the operator set occurs once, so that server-side apply of the pod works.
+func variablesOnce(t *testing.T, r *rig) {
+	ns := r.namespace(t, "variables")
+	r = r.of(kinds.PyTorchJob())
+	r.apply(t, ns, manifestOf(r.kind, "job", `, env: [{name: PYTHONUNBUFFERED, value: mine}, {name: RANK, value: "9"}, {name: URL, value: "tcp://$(MASTER_ADDR)"}]`, ""))
+	r.awaitEvent(t, ns, "job", func(e event) bool {
+		return e.Reason == "PyTorchJobSpecWarning" && strings.HasSuffix(e.Path, ".Worker.template.spec.containers[0].env[1].name")
+	})
+	r.awaitState(t, ns, "job", training.Succeeded)
+	var names []string
+	values := map[string]string{}
+	for _, v := range r.pod(t, ns, "job-worker-0").Spec.Containers[0].Env {
+		if slices.Contains(names, v.Name) {
+			t.Errorf("%s twice", v.Name)
+		}
+		names = append(names, v.Name)
+		values[v.Name] = v.Value
+	}
+	if values["PYTHONUNBUFFERED"] != "mine" || values["RANK"] != "1" || slices.Index(names, "MASTER_ADDR") > slices.Index(names, "URL") {
+		t.Errorf("%v: %v", names, values)
+	}
+	pod := schema.JSON(map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "job-worker-0", "labels": map[string]any{"a": "b"}}})
+	r.kubectl(t, pod, "-n", ns, "apply", "--server-side", "-f", "-")
+}
+
+// hostNetworkDNS: replicas in the networks of their nodes find each other by names.
+func hostNetworkDNS(t *testing.T, r *rig) {
+	ns := r.namespace(t, "host-network")
+	for _, kind := range kinds.All() {
+		r.apply(t, ns, manifestOf(kind, kind.Singular, "", "\n          hostNetwork: true"))
+	}
+	for _, kind := range kinds.All() {
+		pod := kind.ReplicaType("Worker").Child(kind.Singular, 0)
+		await(t, pod, func() (bool, string) {
+			policy := r.kubectl(t, nil, "-n", ns, "get", "pod", pod, "--ignore-not-found", "-o", "jsonpath={.spec.dnsPolicy}")
+			return policy == string(corev1.DNSClusterFirstWithHostNet), policy
+		})
+	}
+}
+
+// impossibleCombinations: a job that can never start, or never end, has an event that says why. It is not rejected.
+func impossibleCombinations(t *testing.T, r *rig) {
+	ns := r.namespace(t, "impossible")
+	warned := func(kind *training.Kind, name, manifest, path string) {
+		t.Helper()
+		r := r.of(kind)
+		r.apply(t, ns, manifest)
+		r.awaitEvent(t, ns, name, func(e event) bool { return e.Reason == kind.Name+"SpecWarning" && e.Path == path })
+		r.awaitState(t, ns, name, training.Created)
+	}
+	warned(kinds.JAXJob(), "dns", manifestOf(kinds.JAXJob(), "dns", "", "\n          dnsPolicy: Default"), "spec.jaxReplicaSpecs.Worker.template.spec.dnsPolicy")
+	elastic := manifestOf(kinds.PyTorchJob(), "elastic", "", "") + "  elasticPolicy: {minReplicas: 3, maxReplicas: 4}\n"
+	warned(kinds.PyTorchJob(), "elastic", elastic, "spec.elasticPolicy.minReplicas")
+	always := strings.ReplaceAll(manifestOf(kinds.XGBoostJob(), "always", "", ""), "OnFailure", "Always")
+	warned(kinds.XGBoostJob(), "always", always, "spec.xgbReplicaSpecs.Master.restartPolicy")
+}
