@@ -1,6 +1,7 @@
 package v2beta1
 
 import (
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +32,33 @@ func TestConfigSize(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestVariablesAreDocumented: every variable that a job gets is documented, with whoever wins, and every documented one is in some job.
+func TestVariablesAreDocumented(t *testing.T) {
+	found := map[string]bool{}
+	for _, implementation := range []string{openMPI, intel, mpich} {
+		kind := MPIJob()
+		job := &training.Job{Head: &training.Head{Kind: kind}}
+		for _, known := range kind.ReplicaTypes {
+			job.ReplicaTypes = append(job.ReplicaTypes, training.ReplicaType{KnownReplicaType: known, Replicas: 1})
+		}
+		kind.Lower(job, &MPIJobOptions{MPIImplementation: &implementation})
+		for i := range job.ReplicaTypes {
+			for _, v := range kind.Environment(job)(&job.ReplicaTypes[i], 0) {
+				at := slices.IndexFunc(kind.Variables, func(d training.Variable) bool { return d.Name == v.Name })
+				if at < 0 || kind.Variables[at].UserWins != v.UserWins {
+					t.Errorf("%s: %s is not documented so, user wins %v", implementation, v.Name, v.UserWins)
+				}
+				found[v.Name] = true
+			}
+		}
+	}
+	for _, v := range MPIJob().Variables {
+		if !found[v.Name] {
+			t.Errorf("no job has %s", v.Name)
 		}
 	}
 }
