@@ -26,9 +26,9 @@ type Applier struct {
 	terminating *terminating
 	costly      *costly
 	cautious    *cautious
-	// keepsGeneration: the last answer to a status write contained status.observedGeneration. Until there is an answer, an object that
-	// has the field proves the same. An object without it is not written just to add it: after a restart under a CRD that prunes it,
-	// nothing must be written.
+	// keepsGeneration: the API server kept status.observedGeneration of the last status that had it. Until such a status is written, an
+	// object that has the field proves the same. An object without it is not written just to add it: after a restart under a CRD that
+	// prunes it, nothing must be written.
 	keepsGeneration atomic.Bool
 	// pruned are the fields that the last log line about pruning named.
 	pruned atomic.Pointer[[]string]

@@ -86,7 +86,9 @@ func (a *Applier) writeStatus(ctx context.Context, head *schema.Head, at revisio
 	}
 	asked := observedGeneration(status)
 	keepsGeneration := observedGeneration(kept.status) == asked
-	a.keepsGeneration.Store(asked != 0 && keepsGeneration)
+	if asked != 0 { // a status that has no generation shows nothing of what the API server keeps
+		a.keepsGeneration.Store(keepsGeneration)
+	}
 	differs := a.pruning.note(head.Meta.UID, plan.Status, kept)
 	if differs {
 		a.Log.Debug("the status is not kept as written", zap.String("object", head.Key()))

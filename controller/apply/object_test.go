@@ -4,6 +4,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/schema"
 )
@@ -55,6 +58,40 @@ func TestRecord(t *testing.T) {
 	missing.Meta.Name = "missing"
 	if _, err := record(missing, plan); !errors.Is(err, errUnrecorded) {
 		t.Errorf("an object that is gone: %v", err)
+	}
+}
+
+// TestStatusWithoutGeneration: a status that has no observedGeneration shows nothing of what the API server keeps. After it the
+// warnings of another object, whose spec was edited long after its creation, are still reported.
+func TestStatusWithoutGeneration(t *testing.T) {
+	without := statusAt(5, "A")
+	without.ObservedGeneration = 0
+	for _, keeps := range []bool{true, false} {
+		s := newAPIServer(t)
+		a := newTestApplier(t, s, nil)
+		if !keeps {
+			s.keeping(func(o map[string]any) { delete(o["status"].(map[string]any), "observedGeneration") })
+		}
+		edited := &schema.Head{Warnings: []schema.Problem{{Code: schema.UnknownField, Path: "spec.oops"}}}
+		edited.Meta.Generation = 2
+		edited.Meta.CreationTimestamp = metav1.NewTime(a.Now().Add(-24 * time.Hour))
+		for _, step := range []struct {
+			name   string
+			status *widgetStatus
+			want   bool
+		}{{"none-yet", without, false}, {"with", statusAt(6, "B"), keeps}, {"without", without, keeps}} {
+			s.put(widgetsPath+step.name, nil)
+			if _, err := a.record(t.Context(), &schema.Observed{Head: s.head(t, step.name)}, schema.Plan{Status: step.status}); err != nil {
+				t.Fatal(err)
+			}
+			if got := a.KeepsGeneration(edited); got != step.want {
+				t.Errorf("the API server keeps the generation: %v; after the status %s it is taken to: %v", keeps, step.name, got)
+			}
+			seen := schema.Observed{Head: edited, Now: a.Now(), KeepsGeneration: a.KeepsGeneration(edited)}
+			if events := schema.WarningEvents(seen); (len(events) > 0) != step.want {
+				t.Errorf("the API server keeps the generation: %v; after the status %s there are %d events", keeps, step.name, len(events))
+			}
+		}
 	}
 }
 
