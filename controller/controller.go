@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 
@@ -111,11 +109,11 @@ func (c *Controller) connect() error {
 	if err != nil {
 		return err
 	}
-	found, err := discovery.NewDiscoveryClientForConfig(config)
+	found, err := cache.NewDiscovery(config)
 	if err != nil {
-		return fmt.Errorf("make the discovery client: %w", err)
+		return err
 	}
-	c.source = cache.Source{Client: untyped, Discovery: discovery.ToServerResourcesInterfaceWithContext(found), Namespace: c.options.Namespace,
+	c.source = cache.Source{Client: untyped, Discovery: found, Namespace: c.options.Namespace,
 		Metrics: c.metrics, Log: c.log}
 	var names []string
 	for _, w := range c.options.Watches {

@@ -10,7 +10,6 @@ import (
 	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/tools/cache"
 
 	"stoic/controller/serve"
@@ -189,13 +188,10 @@ func reportStart(report func(error)) cache.WatchErrorHandlerWithContext {
 }
 
 // asks returns whether the API server serves a resource, and its status subresource.
-func asks(ctx context.Context, d discovery.ServerResourcesInterfaceWithContext, r schema.Resource) (served, status bool, _ error) {
-	list, err := d.ServerResourcesForGroupVersionWithContext(ctx, r.APIVersion())
-	if apierrors.IsNotFound(err) {
-		return false, false, nil
-	}
+func asks(ctx context.Context, d *Discovery, r schema.Resource) (served, status bool, _ error) {
+	list, err := d.resourcesOf(ctx, r)
 	if err != nil {
-		return false, false, fmt.Errorf("ask for the resources of %s: %w", r.APIVersion(), err)
+		return false, false, err
 	}
 	for i := range list.APIResources {
 		switch found := &list.APIResources[i]; found.Name {

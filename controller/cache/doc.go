@@ -5,6 +5,7 @@
 // serves their resource.
 //
 //	availability   is the resource served? A CRD that is missing, late, deleted or recreated shows in a gauge and a log line
+//	  discovery    asks the API server: one request without a body for all absent resources, as long as nothing changes
 //	client         a dynamic.Interface for dynamicinformer: its lists and watches go through
 //	  pages        lists page by page and cuts down each page before the next
 //	  retry        retries transient failures at a short interval

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
@@ -28,7 +27,7 @@ type Objects struct {
 	unless    []schema.Resource
 	convert   func(*unstructured.Unstructured) *convert.Result
 	client    dynamic.Interface
-	discovery discovery.ServerResourcesInterfaceWithContext
+	discovery *Discovery
 	panics    *authorPanics
 	handlers  Handlers
 	// accepted and rejected count conversions.
@@ -55,7 +54,7 @@ type Handlers struct {
 // Source is where objects are read.
 type Source struct {
 	Client    dynamic.Interface
-	Discovery discovery.ServerResourcesInterfaceWithContext
+	Discovery *Discovery
 	Namespace string // "" is all
 	Metrics   *serve.Metrics
 	Log       *zap.Logger

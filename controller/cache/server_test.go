@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"stoic/controller/lean"
@@ -77,11 +76,11 @@ func (s *apiServer) source(t *testing.T, namespace string) (Source, *lean.Client
 	config := s.config()
 	untyped, err1 := lean.NewUntyped(config)
 	typed, err2 := lean.NewClients(config, nil)
-	found, err3 := discovery.NewDiscoveryClientForConfig(config)
+	found, err3 := NewDiscovery(config)
 	if err1 != nil || err2 != nil || err3 != nil {
 		t.Fatal(err1, err2, err3)
 	}
-	return Source{Client: untyped, Discovery: discovery.ToServerResourcesInterfaceWithContext(found), Namespace: namespace,
+	return Source{Client: untyped, Discovery: found, Namespace: namespace,
 		Metrics: serve.NewMetrics(prometheus.NewRegistry(), "test"), Log: zap.NewNop()}, typed
 }
 
