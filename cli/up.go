@@ -170,7 +170,7 @@ func (s *stage) startCluster(ctx context.Context, progress io.Writer) (err error
 		users[g.name] = g.user
 	}
 	s.talk.say("starting a control plane (the first time it has to be compiled)")
-	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: s.source, Nodes: s.nodes, Store: s.store, CRs: s.crs, Progress: progress, CRDs: []string{crds}, Users: users})
+	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: s.source, Nodes: s.nodes, Store: s.store, CRs: s.crs, Progress: progress, Began: s.talk.began, CRDs: []string{crds}, Users: users})
 	if errors.Is(err, cluster.ErrNoSource) {
 		return usageError(err)
 	}

@@ -27,7 +27,7 @@ const (
 // of the first. The first build takes some minutes; the binary is then kept in the user's cache directory. Several processes may
 // call Build at the same time: one builds, the others wait.
 func Build(ctx context.Context, o Options) (string, error) {
-	program, _, err := programs(ctx, o)
+	program, _, err := programs(ctx, o.withStart())
 	return program, err
 }
 
@@ -68,7 +68,7 @@ func (b *build) once(ctx context.Context) (string, error) {
 	if b.exists() {
 		return b.binary, nil
 	}
-	lock, err := acquire(ctx, filepath.Join(b.cache, "build.lock"), b.options.progress())
+	lock, err := acquire(ctx, filepath.Join(b.cache, "build.lock"), b.options.steps())
 	if err != nil {
 		return "", err
 	}
@@ -209,8 +209,8 @@ func (b *build) install(output string) error {
 }
 
 func (b *build) compile(ctx context.Context, output string) error {
-	w := newWatcher(b.options.progress())
-	w.say("building %s; the first time takes some minutes, the result is kept", b.what)
+	w := &watcher{steps: b.options.steps()}
+	w.steps.say("building %s; the first time takes some minutes, the result is kept", b.what)
 	args := []string{"build", "-v", "-trimpath", "-mod=readonly", "-buildvcs=false",
 		"-ldflags", "-s -w -X k8s.io/component-base/version.gitVersion=" + b.version, "-o", output}
 	if b.modfile != ownModfile {
@@ -229,7 +229,7 @@ func (b *build) compile(ctx context.Context, output string) error {
 	case err != nil:
 		return fmt.Errorf("build %s in %s: %w\n%s", b.what, b.source, err, w.complaints())
 	}
-	w.say("built %s", b.what)
+	w.steps.say("built %s", b.what)
 	return nil
 }
 

@@ -131,21 +131,21 @@ func TestParallelBuildsShareOne(t *testing.T) {
 
 func TestWaitingForALockCanBeCancelled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	held, err := acquire(t.Context(), path, &transcript{})
+	held, err := acquire(t.Context(), path, &steps{out: &transcript{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	var progress transcript
-	if _, err := acquire(ctx, path, &progress); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := acquire(ctx, path, &steps{out: &progress}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the end of the context", err)
 	}
 	if progress.count("another process builds") != 1 {
 		t.Errorf("the wait is silent: %q", progress.text.String())
 	}
 	held.release()
-	again, err := acquire(t.Context(), path, &transcript{})
+	again, err := acquire(t.Context(), path, &steps{out: &transcript{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func TestAnotherRelease(t *testing.T) {
 
 func TestWatcherTellsPackagesFromComplaints(t *testing.T) {
 	var progress transcript
-	w := newWatcher(&progress)
+	w := &watcher{steps: &steps{out: &progress}}
 	for _, piece := range []string{"go: downloading k8s.io/api v0.1.0\nfm", "t\nk8s.io/api/core/v1\n# stoic/x\n", "./main.go:3:1: undefined: x\nlast"} {
 		if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
 			t.Fatal(n, err)

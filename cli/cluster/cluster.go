@@ -70,6 +70,7 @@ type reply struct {
 // Start runs a cluster, after building its binary if need be, and returns when
 // it is ready. It runs until Stop is called or the context ends.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
+	o = o.withStart()
 	program, kine, err := programs(ctx, o)
 	if err != nil {
 		return nil, err
@@ -124,13 +125,13 @@ func (c *Cluster) launch(program, kine string, o Options) (<-chan report, error)
 	}
 	c.lifeline = lifeline
 	ready := make(chan report, 1)
-	go c.follow(output, messages, o.progress(), ready)
+	go c.follow(output, messages, o.steps(), ready)
 	return ready, nil
 }
 
 // follow reads the output of the child until no process of the cluster is left: the components of the control plane hold the
 // standard error open as long as they run.
-func (c *Cluster) follow(output, messages io.Reader, progress io.Writer, ready chan<- report) {
+func (c *Cluster) follow(output, messages io.Reader, progress *steps, ready chan<- report) {
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		defer close(c.replies)
@@ -170,16 +171,17 @@ func (c *Cluster) follow(output, messages io.Reader, progress io.Writer, ready c
 
 // print prints messages and keeps the last lines. A line that does not fit into the buffer is printed as several, so that its writer
 // is never blocked.
-func (c *Cluster) print(messages io.Reader, progress io.Writer) {
+func (c *Cluster) print(messages io.Reader, progress *steps) {
 	lines := bufio.NewReaderSize(messages, 64<<10)
 	for {
 		line, _, err := lines.ReadLine()
 		if err != nil {
 			return
 		}
-		fmt.Fprintf(progress, "%s\n", line)
+		text := progress.retimed(string(line))
+		fmt.Fprintf(progress.out, "%s\n", text)
 		c.mutex.Lock()
-		c.tail = append(c.tail, string(line))
+		c.tail = append(c.tail, text)
 		c.tail = c.tail[max(0, len(c.tail)-tailLines):]
 		c.mutex.Unlock()
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 )
 
@@ -16,9 +15,8 @@ var errLocked = errors.New("another process holds it")
 const lockInterval = 100 * time.Millisecond
 
 // acquire takes the lock that keeps two processes from building at the same time.
-func acquire(ctx context.Context, path string, progress io.Writer) (*lock, error) {
-	began := time.Now()
-	reported := began.Add(-reportInterval)
+func acquire(ctx context.Context, path string, progress *steps) (*lock, error) {
+	reported := time.Now().Add(-reportInterval)
 	ticker := time.NewTicker(lockInterval)
 	defer ticker.Stop()
 	for {
@@ -31,7 +29,7 @@ func acquire(ctx context.Context, path string, progress io.Writer) (*lock, error
 		}
 		if now := time.Now(); now.Sub(reported) >= reportInterval {
 			reported = now
-			fmt.Fprintf(progress, "[%s] another process builds the local control plane; waiting for it\n", now.Sub(began).Round(time.Second))
+			progress.say("another process builds the local control plane; waiting for it")
 		}
 		select {
 		case <-ctx.Done():

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Options describe the cluster to run. The zero value is a cluster of three simulated nodes in a temporary directory.
@@ -46,8 +47,10 @@ type Options struct {
 	Store string
 	// CRs says who serves custom resources: CRsInCore, or empty, is the API server; CRsAggregated is a separate server behind it.
 	CRs string
-	// Progress receives one line per step; nil discards them.
+	// Progress receives one line per step, with the seconds since Began; nil discards them.
 	Progress io.Writer
+	// Began is the start of all times in Progress. The zero value is the moment at which Start or Build is called.
+	Began time.Time
 }
 
 const defaultNodes = 3
@@ -84,11 +87,20 @@ func CheckStore(store string) error {
 // needsKine reports whether KINE is the store, or the layer before it.
 func (o Options) needsKine() bool { return o.Store != "" && o.Store != StoreEtcd }
 
-func (o Options) progress() io.Writer {
-	if o.Progress == nil {
-		return io.Discard
+// withStart returns the options with a start of their times.
+func (o Options) withStart() Options {
+	if o.Began.IsZero() {
+		o.Began = time.Now()
 	}
-	return o.Progress
+	return o
+}
+
+// steps returns what prints the steps of these options.
+func (o Options) steps() *steps {
+	if o.Progress == nil {
+		return &steps{out: io.Discard, began: o.Began}
+	}
+	return &steps{out: o.Progress, began: o.Began}
 }
 
 // arguments returns those of localcluster's command up; kine is the executable of KINE, or empty.

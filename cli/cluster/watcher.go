@@ -2,8 +2,6 @@ package cluster
 
 import (
 	"bytes"
-	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
@@ -15,23 +13,13 @@ const complaintLines = 30
 // watcher reads the output of "go build -v", one package path per line, and
 // turns it into a few progress lines.
 type watcher struct {
-	progress io.Writer
-	began    time.Time
+	steps *steps
 
 	mutex   sync.Mutex
 	rest    []byte // the beginning of a line whose end has not arrived yet
 	count   int
 	current string
 	other   []string // lines that are no package paths
-}
-
-func newWatcher(progress io.Writer) *watcher {
-	return &watcher{progress: progress, began: time.Now()}
-}
-
-func (w *watcher) say(format string, values ...any) {
-	elapsed := time.Since(w.began).Round(time.Second)
-	fmt.Fprintf(w.progress, "[%s] %s\n", elapsed, fmt.Sprintf(format, values...))
 }
 
 // Write receives the build's output.
@@ -82,7 +70,7 @@ func (w *watcher) every(interval time.Duration) (stop func()) {
 				w.mutex.Lock()
 				count, current := w.count, w.current
 				w.mutex.Unlock()
-				w.say("%d packages compiled, now at %s", count, current)
+				w.steps.say("%d packages compiled, now at %s", count, current)
 			case <-end:
 				return
 			}
