@@ -77,7 +77,7 @@ func readManual(kind *training.Kind) (*manual, error) {
 	}
 	for _, version := range crd.Spec.Versions {
 		if root := version.Schema.OpenAPIV3Schema; version.Name == kind.Version && root != nil {
-			root.Properties["metadata"] = metadata()
+			root.Properties["metadata"] = metadata(kind)
 			return &manual{kind: kind, short: crd.Spec.Names.ShortNames, root: root}, nil
 		}
 	}
@@ -85,12 +85,16 @@ func readManual(kind *training.Kind) (*manual, error) {
 }
 
 // metadata returns a description of metadata, which is the same in every kind. It has the fields that users write.
-func metadata() *field {
+func metadata(kind *training.Kind) *field {
 	words := &field{Type: "object", AdditionalProperties: &field{Type: "string"}}
+	name := "Name of the job, and the beginning of the names of its pods and services: those have at most 63 characters, lower-case letters, digits and -."
+	if !kind.HasServices() {
+		name = "Name of the job, and the beginning of the names of its pods: it has at most 63 characters, lower-case letters, digits, - and dots."
+	}
 	labels, annotations := *words, *words
 	labels.Description, annotations.Description = "Labels of the job. Its pods have those of their template.", "Annotations of the job."
 	return &field{Type: "object", Description: "What the job is called.", Required: []string{"name"}, Properties: map[string]*field{
-		"name":        {Type: "string", Description: "Name of the job, and the beginning of the names of its pods and services: those have at most 63 characters, lower-case letters, digits and -."},
+		"name":        {Type: "string", Description: name},
 		"namespace":   {Type: "string", Description: "Where the job and its pods are."},
 		"labels":      &labels,
 		"annotations": &annotations,

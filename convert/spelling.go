@@ -30,6 +30,9 @@ func ServiceName(s string) bool {
 	return spelled(s, 63, lower|digit, lower|digit|dash) && classOf(s[0]) == lower || legal(s, validation.IsDNS1035Label)
 }
 
+// ObjectName reports whether most objects, such as pods and ConfigMaps, can have this name.
+func ObjectName(s string) bool { return dnsSubdomain(s) }
+
 func dnsSubdomain(s string) bool {
 	return len(s) <= 253 && dnsLabels(s) || legal(s, validation.IsDNS1123Subdomain)
 }
@@ -174,12 +177,34 @@ func SuggestName(name string) string {
 	return ""
 }
 
+// SuggestObjectName returns a hint with the name that was probably meant, where ObjectName is asked for.
+func SuggestObjectName(name string) string {
+	labels := strings.Split(name, ".")
+	for i, label := range labels {
+		labels[i] = dashed(label)
+	}
+	corrected := strings.Join(labels, ".")
+	if corrected == name || !ObjectName(corrected) {
+		return ""
+	}
+	return `did you mean "` + corrected + `"?`
+}
+
 // Corrected returns the name in lower case with a dash for each invalid character, such as an underscore; "" if that does not help.
 func Corrected(name string) string {
 	if len(name) > 63 {
 		return ""
 	}
-	corrected := strings.Map(func(r rune) rune {
+	corrected := dashed(name)
+	if corrected == name || !ServiceName(corrected) {
+		return ""
+	}
+	return corrected
+}
+
+// dashed returns the name in lower case with a dash for each character that is neither a letter nor a digit.
+func dashed(name string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
 			return r
@@ -188,8 +213,4 @@ func Corrected(name string) string {
 		}
 		return '-'
 	}, name)
-	if corrected == name || !ServiceName(corrected) {
-		return ""
-	}
-	return corrected
 }

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"stoic/schema"
 )
@@ -145,6 +148,8 @@ type KnownReplicaType struct {
 	Volumes []string
 	// NoService: its replicas have no services.
 	NoService bool
+	// Hostname: the name of a replica is the hostname of its pod.
+	Hostname bool
 	// After names the replica type that must run first: a pod is only created while all replicas of that type run or have
 	// succeeded. Existing pods stay, whatever happens to those replicas. "": none. No replica type may wait for one that waits.
 	After string
@@ -152,6 +157,15 @@ type KnownReplicaType struct {
 
 // Child returns the name of a replica: "mnist-worker-0".
 func (t *KnownReplicaType) Child(job string, index int) string { return job + "-" + t.Replica(index) }
+
+// NameLimit returns the maximum length of the name of a replica, which its objects have, too. A service, a hostname and a
+// batch/v1 Job, whose name is the value of a label, have at most 63 characters; a pod may have 253.
+func (t *KnownReplicaType) NameLimit() int {
+	if !t.NoService || t.Hostname || t.Batch {
+		return validation.DNS1035LabelMaxLength
+	}
+	return validation.DNS1123SubdomainMaxLength
+}
 
 // Replica returns the name of a replica in a ledger: "worker-0".
 func (t *KnownReplicaType) Replica(index int) string {
@@ -170,7 +184,7 @@ type PodAdditions struct {
 	// Container and Spec hold fields of the training container and of the pod's spec, such as args or serviceAccountName.
 	// They replace the user's values; a kind that respects those leaves the fields out.
 	Container, Spec map[string]json.RawMessage
-	// Hostname: the pod's hostname is its name.
+	// Hostname: see KnownReplicaType.
 	Hostname bool
 }
 
@@ -225,6 +239,12 @@ func (k *Kind) ReplicaType(name string) *KnownReplicaType {
 		}
 	}
 	return nil
+}
+
+// HasServices reports whether jobs of the kind have services, whose names begin with the name of the job.
+func (k *Kind) HasServices() bool {
+	ofReplicas := slices.ContainsFunc(k.ReplicaTypes, func(t KnownReplicaType) bool { return !t.NoService })
+	return ofReplicas || slices.Contains(k.DependentKinds, schema.Services())
 }
 
 // APIVersion returns the apiVersion of the kind's objects: "kubeflow.org/v1".

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,6 +38,7 @@ func mpiSuite(t *testing.T, crd string, keepsGeneration bool) {
 	t.Run("scenarios", func(t *testing.T) {
 		sideBySide(t, r, map[string]func(*testing.T, *rig){
 			"happy path":                  mpiHappyPath,
+			"names":                       mpiNames,
 			"an author's service account": mpiOwnAccount,
 			"somebody else's ConfigMap":   mpiForeignConfig,
 			"somebody else's worker":      mpiForeignWorker,
@@ -130,6 +132,26 @@ func mpiHappyPath(t *testing.T, r *rig) {
 			t.Errorf("%d requests to change %s", n, resource)
 		}
 	}
+}
+
+// mpiNames: a job without services may have any name that its pods and their labels can have.
+func mpiNames(t *testing.T, r *rig) {
+	ns := r.namespace(t, "names")
+	r.operator(t, ns)
+	names := []string{"3d-unet", "my.job", "1", strings.Repeat("a", 63)}
+	for _, name := range names {
+		r.apply(t, ns, mpiManifest(strconv.Quote(name), "", 2, "1s"))
+	}
+	for _, name := range names {
+		r.awaitState(t, ns, name, training.Succeeded)
+	}
+	for _, e := range r.events(t, ns, "my.job") {
+		if e.Type == "Warning" {
+			t.Errorf("%v", e)
+		}
+	}
+	r.apply(t, ns, mpiManifest(strings.Repeat("a", 64), "", 2, "1s"))
+	r.awaitRejected(t, ns, strings.Repeat("a", 64))
 }
 
 // mpiOwnAccount: an existing service account is not touched, and gets the Role; a missing one is created.

@@ -62,3 +62,22 @@ func TestFaultMPI(t *testing.T) {
 		{"a field of the other version", change{"spec.mpiImplementation": "Intel"}, warn(schema.UnknownField, "spec.mpiImplementation")},
 	})
 }
+
+// TestFaultMPINames: jobs without services may have any name that pods and labels can have, as training-operator 1.9.4 ran them.
+func TestFaultMPINames(t *testing.T) {
+	const worker = "spec.mpiReplicaSpecs.Worker"
+	bad := reject(schema.InvalidName, "metadata.name")
+	var faults []fault
+	for _, name := range []string{"3d-unet", "my.job", "1", "0.1", "a-1.b--c", "v1.2.3", named(55), named(63), "3" + named(62), named(30) + "." + named(32)} {
+		faults = append(faults, fault{"name " + name, change{"metadata.name": name}, run},
+			fault{"with many workers, name " + name, change{"metadata.name": name, worker + ".replicas": int64(5000)}, run})
+	}
+	for _, name := range []string{"3D", "-a", "a-", ".a", "a.", "a..b", "a.-b", "a-.b", "a_b", "a/b", "a b", "é", "", named(64), named(32) + "." + named(31), named(253), named(254)} {
+		want := bad
+		if name == "" {
+			want = reject(schema.MissingField, "metadata.name")
+		}
+		faults = append(faults, fault{"name " + name, change{"metadata.name": name}, want})
+	}
+	holdIn(t, soundMPI, faults)
+}

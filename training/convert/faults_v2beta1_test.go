@@ -100,3 +100,16 @@ func TestFaultMPIV2Beta1(t *testing.T) {
 	}
 	holdIn(t, sound, faults)
 }
+
+// TestFaultMPIV2Beta1Names: the job has a service of its name, and the names of replicas are hostnames.
+func TestFaultMPIV2Beta1Names(t *testing.T) {
+	sound := func(t *testing.T) map[string]any { return untyped.Parse(t, mpiV2Beta1).Object }
+	faults := []fault{{"the eleventh worker", change{"metadata.name": named(54), "spec.mpiReplicaSpecs.Worker.replicas": int64(11)}, reject(schema.InvalidName, "metadata.name")}}
+	for _, name := range []string{"a", "a1", named(54)} {
+		faults = append(faults, fault{"name " + name, change{"metadata.name": name}, run})
+	}
+	for _, name := range []string{"3d-unet", "my.job", named(55), named(63), "a_b"} {
+		faults = append(faults, fault{"name " + name, change{"metadata.name": name}, reject(schema.InvalidName, "metadata.name")})
+	}
+	holdIn(t, sound, faults)
+}

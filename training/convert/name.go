@@ -4,29 +4,45 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"stoic/convert"
 	"stoic/schema"
 	"stoic/training"
 )
 
-// nameLimit is the length of a DNS-1035 label, which the name of a service is.
-const nameLimit = 63
+// A name of a job is legal if all that is created can have the names that are made of it. This follows from the kind:
+//
+//	what has a name                                     its name
+//	the job, as the value of labels                     at most 63 characters
+//	a service of a replica or of the job                a DNS-1035 label: begins with a letter, no dots, at most 63
+//	a replica with a hostname, a batch/v1 Job           at most 63
+//	a pod, and all other objects                        a DNS-1123 subdomain, at most 253
+const nameLimit = validation.LabelValueMaxLength
 
-// wantShortNames is the Want of a problem with a name that makes the names of replicas too long.
-const wantShortNames = "give replicas names of at most 63 characters"
+const (
+	// wantShortName is the Want of a problem with a name that is too long for a label.
+	wantShortName = "have at most 63 characters, as it is the value of a label"
+	// wantShortNames is the Want of a problem with a name that makes the names of replicas too long.
+	wantShortNames = "give replicas names of at most 63 characters"
 
-// name checks that every replica's name will be legal. It checks only the longest one, because they differ only in
-// replica type and index.
+	wantServiceName = `be lower-case letters, digits and "-", start with a letter and end with a letter or digit`
+	wantObjectName  = `be lower-case letters, digits, "-" and ".", with a letter or digit at the start, at the end and on both sides of each "."`
+)
+
+// name checks that the name of the job and of every replica will be legal. It checks only the last replica of each replica
+// type, because they differ only in the index.
 func (r *reader) name(name string, rtypes []draft) {
 	if name == "" {
 		return // reported already
 	}
-	longest := ""
+	longest, excess := "", 0
 	for i := range rtypes {
 		child := rtypes[i].Child(name, min(max(rtypes[i].Replicas, 1), training.MaxReplicas)-1)
 		if len(child) > len(longest) {
 			longest = child
 		}
+		excess = max(excess, len(child)-rtypes[i].NameLimit())
 	}
 	found := func() string {
 		if longest == "" {
@@ -34,14 +50,19 @@ func (r *reader) name(name string, rtypes []draft) {
 		}
 		return schema.Quote(name) + `, whose replica would be named "` + schema.Clean(longest, 2*nameLimit) + `"`
 	}
-	want, hint := "", ""
-	if over := max(len(longest), len(name)) - nameLimit; over > 0 {
-		want, hint = wantShortNames, fmt.Sprintf("shorten it by %d", over)
-	} else if !convert.ServiceName(name) {
-		want, hint = `be lower-case letters, digits and "-", start with a letter and end with a letter or digit`, convert.SuggestName(name)
+	report := func(found, want, hint string) {
+		r.Take([]schema.Problem{{Code: schema.InvalidName, Path: "metadata.name", Found: found, Want: want, Hint: hint}}, nil)
 	}
-	if want != "" {
-		r.Take([]schema.Problem{{Code: schema.InvalidName, Path: "metadata.name", Found: found(), Want: want, Hint: hint}}, nil)
+	excess = max(excess, len(name)-nameLimit)
+	switch {
+	case excess > 0 && !r.kind.HasServices():
+		report(schema.Quote(name), wantShortName, fmt.Sprintf("shorten it by %d", excess))
+	case excess > 0:
+		report(found(), wantShortNames, fmt.Sprintf("shorten it by %d", excess))
+	case r.kind.HasServices() && !convert.ServiceName(name):
+		report(found(), wantServiceName, convert.SuggestName(name))
+	case !convert.ObjectName(name):
+		report(found(), wantObjectName, convert.SuggestObjectName(name))
 	}
 }
 
@@ -52,8 +73,9 @@ func (r *reader) scaledName(name string, rtypes []draft, bound *training.Bound) 
 	if i < 0 {
 		return
 	}
+	limit := rtypes[i].NameLimit()
 	fits := func(replicas int64) bool {
-		return replicas < 1 || len(rtypes[i].Child(name, int(replicas)-1)) <= nameLimit
+		return replicas < 1 || len(rtypes[i].Child(name, int(replicas)-1)) <= limit
 	}
 	most := min(int64(bound.Replicas), training.MaxReplicas)
 	if fits(most) || !fits(int64(rtypes[i].Replicas)) { // name reports the latter
@@ -63,5 +85,5 @@ func (r *reader) scaledName(name string, rtypes []draft, bound *training.Bound) 
 	r.Take(nil, []schema.Problem{{Code: schema.InvalidName, Path: bound.Path,
 		Found: fmt.Sprintf(`number %d, so that a replica may be named "%s"`, bound.Replicas, schema.Clean(longest, 2*nameLimit)),
 		Want:  wantShortNames,
-		Hint:  fmt.Sprintf("shorten the name of the job by %d; it is rejected once it is scaled beyond that", len(longest)-nameLimit)}})
+		Hint:  fmt.Sprintf("shorten the name of the job by %d; it is rejected once it is scaled beyond that", len(longest)-limit)}})
 }

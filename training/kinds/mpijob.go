@@ -102,6 +102,7 @@ var mpiJobKind = &training.Kind{
 		preferredVariables("a launcher without GPUs of its own", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"),
 		preferredVariables("the launcher", "I_MPI_HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP_EXEC", "PRTE_MCA_plm_ssh_agent", "PRTE_MCA_prte_default_hostfile", "HYDRA_LAUNCHER", "HYDRA_LAUNCHER_EXEC"),
 		preferredVariables("a launcher without `hostNetwork`", "HYDRA_IFACE"),
+		preferredVariables("the launcher of a job with a dot in its name", "OMPI_MCA_orte_keep_fqdn_hostnames", "PRTE_MCA_prte_keep_fqdn_hostnames"),
 	),
 	Init:      mpiInitContainers,
 	Pod:       mpiPod,

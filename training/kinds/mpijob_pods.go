@@ -31,6 +31,8 @@ const (
 //	HYDRA_LAUNCHER, HYDRA_LAUNCHER_EXEC                        MPICH; it cannot read this hostfile: the user sets -hosts
 //	HYDRA_IFACE                                                MPICH, in the network of pods: the processes in the workers
 //	                                                           connect to an address; the launcher has no name in DNS
+//	OMPI_MCA_orte_keep_fqdn_hostnames,                         where the job's name has a dot: Open MPI would cut the names of
+//	PRTE_MCA_prte_keep_fqdn_hostnames                          workers there
 func mpiEnvironment(job *training.Job) func(*training.ReplicaType, int) []training.EnvVar {
 	own, _ := job.Own.(mpiJob)
 	const agent, hosts = mpiConfigPath + "/" + mpiExec, mpiConfigPath + "/" + mpiHostfile
@@ -45,6 +47,10 @@ func mpiEnvironment(job *training.Job) func(*training.ReplicaType, int) []traini
 	}
 	if !own.hostNetwork {
 		preferences = append(preferences, training.EnvVar{Name: "HYDRA_IFACE", Value: "eth0"}) // the name that Kubernetes gives it
+	}
+	if strings.Contains(job.Meta.Name, ".") {
+		preferences = append(preferences, training.EnvVar{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
+			training.EnvVar{Name: "PRTE_MCA_prte_keep_fqdn_hostnames", Value: "true"})
 	}
 	for _, v := range preferences {
 		v.UserWins = true

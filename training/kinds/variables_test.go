@@ -22,6 +22,9 @@ func TestVariablesAreDocumented(t *testing.T) {
 			jobs = append(jobs, lowered(kind, "Master", "Worker"))
 		}
 	}
+	dotted := mpi(nil, podWith(`{}`), podWith(`{}`), 2)
+	dotted.Meta.Name = "my.job"
+	jobs = append(jobs, dotted)
 	found := map[string]bool{}
 	for _, job := range jobs {
 		for i := range job.ReplicaTypes {

@@ -38,9 +38,9 @@ var mpiJobKind = &training.Kind{
 	Framework: "mpi", Controller: "mpi-operator", ManagedBy: managedByUs,
 	ReplicaSpecsField: "mpiReplicaSpecs",
 	ReplicaTypes: []training.KnownReplicaType{
-		{Name: launcher, Label: "launcher", Replicas: 1, Only: 1, Required: true, Unnumbered: true, NoService: true,
+		{Name: launcher, Label: "launcher", Replicas: 1, Only: 1, Required: true, Unnumbered: true, NoService: true, Hostname: true,
 			Batch: true, Restart: training.RestartOnFailure, Volumes: []string{volumeSSH, volumeConfig}},
-		{Name: worker, Label: "worker", NoService: true, AtLeast: 1, Restart: training.RestartNever, QuietRestart: true, Volumes: []string{volumeSSH}},
+		{Name: worker, Label: "worker", NoService: true, Hostname: true, AtLeast: 1, Restart: training.RestartNever, QuietRestart: true, Volumes: []string{volumeSSH}},
 	},
 	FirstContainer:  true,
 	RestartPolicies: []training.RestartPolicy{training.RestartOnFailure, training.RestartNever},

@@ -146,17 +146,17 @@ func additions(job *training.Job, rtype *training.ReplicaType) training.PodAddit
 		Volumes: []json.RawMessage{sshVolume(job, own, &found)},
 		Mounts:  []json.RawMessage{mount(volumeSSH, own.sshPath)},
 		Spec:    map[string]json.RawMessage{"subdomain": schema.JSON(job.Meta.Name)},
+
+		Hostname: rtype.Hostname,
 	}
 	if found.Spec.HostNetwork {
 		added.Spec["dnsPolicy"] = schema.JSON("ClusterFirstWithHostNet")
 	}
 	if rtype.Name == launcher {
-		added.Spec["hostname"] = schema.JSON(rtype.Child(job.Meta.Name, 0))
 		added.Volumes = append(added.Volumes, configVolume(job))
 		added.Mounts = append(added.Mounts, mount(volumeConfig, configPath))
 		return added
 	}
-	added.Hostname = true
 	added.Spec["dnsConfig"] = searching(found.Spec.DNSConfig, domain(job))
 	if c := found.Spec.Containers; len(c) > 0 && len(c[0].Command)+len(c[0].Args) == 0 {
 		added.Container = map[string]json.RawMessage{"command": schema.JSON([]string{"/usr/sbin/sshd", "-De"})}
