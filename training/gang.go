@@ -73,22 +73,20 @@ func (g Gang) Marks(job string, rtype *ReplicaType) (labels, annotations map[str
 }
 
 // group returns the group of a job. minMember is at most the number of replicas that start without waiting; minResources
-// also covers those that wait. minResources is the sum over the first members, those of the highest priority. While the
-// priorities are unknown and would change the sum, a new group gets the sum in the order of the kind's replica types, and
-// an existing group keeps its value.
+// also covers those that wait. Without minAvailable the members are the replicas that the job cannot start without. With it,
+// minResources is the sum over the first members, those of the highest priority. While the priorities are unknown and would
+// change the sum, a new group gets the sum in the order of the kind's replica types, and an existing group keeps its value.
 func (g Gang) group(j *Job, priorities Priorities) Dependent {
 	policy := j.Policy.Scheduling
-	members := int64(j.Replicas())
-	if policy.MinAvailable.Set {
-		members = policy.MinAvailable.Value
-	}
+	members := j.groupMembers()
 	resources, known := policy.MinResources, true
-	if len(resources) == 0 {
-		resources = j.Needs(int(min(members, MaxReplicas)), priorities)
-		known = priorities != nil || members >= int64(j.Replicas()) || !j.mixesPriorities()
-	}
-	if early := int64(j.Early()); early < int64(j.Replicas()) {
-		members = min(members, early) // the scheduler would wait for pods that wait for those it has not placed
+	switch asked := policy.MinAvailable; {
+	case len(resources) > 0:
+	case asked.Set:
+		resources = j.Needs(int(min(asked.Value, MaxReplicas)), priorities)
+		known = priorities != nil || asked.Value >= int64(j.Replicas()) || !j.mixesPriorities()
+	default:
+		resources = j.NeedsToStart()
 	}
 	spec, once := map[string]json.RawMessage{"minMember": schema.JSON(members)}, map[string]json.RawMessage(nil)
 	if written := orNull(resources, len(resources) == 0); known {
@@ -112,6 +110,19 @@ func (g Gang) group(j *Job, priorities Priorities) Dependent {
 	}
 	once["queue"] = schema.JSON(queue)
 	return Dependent{Resource: g.Resource(), Spec: spec, Once: once, Gate: GateAdmitted}
+}
+
+// groupMembers returns the number of pods that are placed together: what minAvailable asks for, but no more than start
+// without waiting; otherwise FirstMembers.
+func (j *Job) groupMembers() int64 {
+	asked := j.Policy.Scheduling.MinAvailable
+	if !asked.Set {
+		return int64(j.FirstMembers())
+	}
+	if early := j.Early(); early < j.Replicas() {
+		return min(asked.Value, int64(early)) // the scheduler would wait for pods that wait for those it has not placed
+	}
+	return asked.Value
 }
 
 func orNull(value any, absent bool) json.RawMessage {

@@ -30,6 +30,8 @@ type Job struct {
 	Success Success
 	// Batch holds the settings of the batch/v1 Job that runs a replica type, if there is one.
 	Batch BatchPolicy
+	// Annotations holds the values of Kind.Annotations that are set and legal, by name.
+	Annotations map[string]int64
 	// Own holds the normal form of the kind's own fields, for the kind's own functions.
 	Own any
 	// Verbatim is the value at Kind.Verbatim as compact JSON; nil if it is absent or null.
@@ -47,7 +49,9 @@ type Rejection struct {
 type ReplicaType struct {
 	KnownReplicaType
 	Replicas int // 0..MaxReplicas, the default filled in
-	Restart  RestartPolicy
+	// Minimum is the number of replicas that an elastic job starts with, at most Replicas; 0: the job is not elastic, and needs all.
+	Minimum int
+	Restart RestartPolicy
 	// Template is the pod template as compact JSON, as the user wrote it (unknown fields included),
 	// with the parts that all replicas share already filled in: the default port and the pod's
 	// restart policy. spec.containers exists and holds the training container.
@@ -77,6 +81,27 @@ func (j *Job) Replicas() int {
 	sum := 0
 	for i := range j.ReplicaTypes {
 		sum += j.ReplicaTypes[i].Replicas
+	}
+	return sum
+}
+
+// Needed returns the number of replicas that the job cannot start without. Replica types that wait for this one wait for so
+// many, and so many are placed together by a gang scheduler.
+func (t *ReplicaType) Needed() int {
+	if t.Minimum == 0 {
+		return t.Replicas
+	}
+	return t.Minimum
+}
+
+// FirstMembers returns the number of replicas that a gang scheduler must place together for the job to start. Replicas that
+// wait for others are not among them: the scheduler would wait for them, and they for it.
+func (j *Job) FirstMembers() int {
+	sum := 0
+	for i := range j.ReplicaTypes {
+		if rtype := &j.ReplicaTypes[i]; j.Awaited(rtype) == nil {
+			sum += rtype.Needed()
+		}
 	}
 	return sum
 }

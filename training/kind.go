@@ -110,6 +110,8 @@ type Kind struct {
 	// DependentNames are the suffixes that follow the job's name in the names of its dependent objects; no suffix is always
 	// allowed. The operator does not touch an object of another name: a user created it by hand.
 	DependentNames []string
+	// Annotations are the annotations of its objects that are settings of the operator.
+	Annotations []NumberAnnotation
 	// Verbatim is the path, below spec, of a value that jobs keep as the user wrote it: Job.Verbatim.
 	Verbatim []string
 
@@ -253,6 +255,16 @@ func (k *Kind) APIVersion() string { return k.Group + "/" + k.Version }
 // Resource returns the resource of the kind's own objects.
 func (k *Kind) Resource() schema.Resource {
 	return schema.Resource{Group: k.Group, Version: k.Version, Plural: k.Plural, Kind: k.Name}
+}
+
+// NumberAnnotation is an annotation that holds a whole number, at least 1. Any other value is ignored, with a warning.
+type NumberAnnotation struct {
+	Name string
+	// Most is the largest legal value. If MostOf is set, it is the number of replicas of that replica type.
+	Most   int64
+	MostOf string
+	// Means says what the number does, for the reference.
+	Means string
 }
 
 // Bound is the upper bound for scaling a replica type, and the path of the field that sets it.

@@ -71,13 +71,7 @@ func (v *NativeVersion) Dependents(j *Job) []Dependent {
 	if j.Replicas() == 0 {
 		return nil
 	}
-	g := nativeGroup{job: j, minCount: int64(j.Replicas()), priorityClass: j.Policy.Scheduling.PriorityClass}
-	if asked := j.Policy.Scheduling.MinAvailable; asked.Set {
-		g.minCount = min(asked.Value, math.MaxInt32)
-	}
-	if early := j.Early(); early < j.Replicas() {
-		g.minCount = min(g.minCount, int64(early)) // the scheduler would wait for pods that wait for those it has not placed
-	}
+	g := nativeGroup{job: j, minCount: min(j.groupMembers(), math.MaxInt32), priorityClass: j.Policy.Scheduling.PriorityClass}
 	g.minCount = max(g.minCount, 1) // 0 is refused, and means what 1 does
 	var all []Dependent
 	for i, s := range v.specs(g) {

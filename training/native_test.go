@@ -1,6 +1,8 @@
 package training_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"stoic/training"
@@ -52,6 +54,14 @@ func TestNativeVersions(t *testing.T) {
 			if got := v.MinCount([]byte(spec)); got != 0 {
 				t.Errorf("%s: %d of %s", v.Name, got, spec)
 			}
+		}
+		elastic := job(6, training.Limit{})
+		elastic.ReplicaTypes[0].Minimum = 2
+		for _, want := range []int{2, 5} {
+			if all := v.Dependents(elastic); !strings.Contains(fmt.Sprintf("%s %s", all[len(all)-1].Spec, all[len(all)-1].Once), fmt.Sprintf(`"minCount":%d`, want)) {
+				t.Errorf("%s: an elastic job: %v, want %d", v.Name, all, want)
+			}
+			elastic.Policy.Scheduling.MinAvailable = training.Limit{Set: true, Value: 5}
 		}
 		if none := v.Dependents(job(0, training.Limit{})); none != nil {
 			t.Errorf("%s: of a job without pods: %+v", v.Name, none)

@@ -126,15 +126,32 @@ func podNeeds(template []byte, init []json.RawMessage) amounts {
 func (j *Job) Needs(replicas int, priorities Priorities) map[string]string {
 	sum := amounts{}
 	for _, rtype := range j.byPriority(priorities) {
-		count := min(rtype.Replicas, replicas)
-		if count <= 0 {
-			continue
-		}
+		count := max(min(rtype.Replicas, replicas), 0)
 		replicas -= count
-		for name, quantity := range podNeeds(rtype.Template, j.AddedInitContainers(rtype)) {
-			quantity.Mul(int64(count))
-			sum.add(amounts{name: quantity})
-		}
+		sum.add(j.needsOf(rtype, count))
 	}
 	return sum.written()
+}
+
+// NeedsToStart returns what the replicas that the job cannot start without reserve together.
+func (j *Job) NeedsToStart() map[string]string {
+	sum := amounts{}
+	for i := range j.ReplicaTypes {
+		rtype := &j.ReplicaTypes[i]
+		sum.add(j.needsOf(rtype, rtype.Needed()))
+	}
+	return sum.written()
+}
+
+// needsOf returns what so many replicas of a replica type reserve.
+func (j *Job) needsOf(rtype *ReplicaType, replicas int) amounts {
+	if replicas == 0 {
+		return nil
+	}
+	needs := podNeeds(rtype.Template, j.AddedInitContainers(rtype))
+	for name, quantity := range needs {
+		quantity.Mul(int64(replicas))
+		needs[name] = quantity
+	}
+	return needs
 }

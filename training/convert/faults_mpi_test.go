@@ -30,6 +30,11 @@ spec:
 func TestFaultMPI(t *testing.T) {
 	const specs = "spec.mpiReplicaSpecs"
 	const launcher, worker = specs + ".Launcher", specs + ".Worker"
+	const inArgs = launcher + ".template.spec.containers[0].args"
+	const minimum = `metadata.annotations["training.kubeflow.org/launcher-min-workers"]`
+	discovering := func(processes string) []any {
+		return []any{"--min-np", processes, "--host-discovery-script", "/etc/mpi/discover_hosts.sh"}
+	}
 	plain := map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "a", "image": "b"}}}}}
 	holdIn(t, soundMPI, []fault{
 		{"nothing", change{}, run},
@@ -59,6 +64,18 @@ func TestFaultMPI(t *testing.T) {
 		{"another case", change{specs: map[string]any{"launcher": plain}}, reject(schema.UnknownReplicaType, specs+".launcher")},
 		{"another kind's replica type", change{specs + ".Master": plain}, reject(schema.UnknownReplicaType, specs+".Master")},
 		{"no containers", change{worker + ".template.spec.containers": []any{}}, reject(schema.MissingContainer, worker+".template.spec.containers")},
+		{"a launcher that discovers hosts", change{inArgs: discovering("2")}, run},
+		{"as many processes as there are slots", change{inArgs: discovering("4"), "spec.slotsPerWorker": int64(2)}, run},
+		{"more processes than slots", change{inArgs: discovering("5"), "spec.slotsPerWorker": int64(2)}, warn(schema.Conflict, inArgs)},
+		{"more processes than a number", change{inArgs: discovering("99999999999999999999")}, warn(schema.Conflict, inArgs)},
+		{"more processes of a static launcher", change{inArgs: []any{"-np", "5"}}, run},
+		{"a minimum of workers", change{minimum: "2"}, run},
+		{"a minimum of no workers", change{minimum: "0"}, warn(schema.InvalidValue, minimum)},
+		{"a minimum above all workers", change{minimum: "3"}, warn(schema.InvalidValue, minimum)},
+		{"a minimum where there are no workers", change{minimum: "1", worker + ".replicas": int64(0)}, warn(schema.InvalidValue, minimum)},
+		{"a minimum that is empty", change{minimum: ""}, warn(schema.InvalidValue, minimum)},
+		{"a minimum in words", change{minimum: "all"}, warn(schema.InvalidValue, minimum)},
+		{"a minimum beyond a number", change{minimum: "99999999999999999999"}, warn(schema.InvalidValue, minimum)},
 		{"a field of the other version", change{"spec.mpiImplementation": "Intel"}, warn(schema.UnknownField, "spec.mpiImplementation")},
 	})
 }
@@ -80,4 +97,24 @@ func TestFaultMPINames(t *testing.T) {
 		faults = append(faults, fault{"name " + name, change{"metadata.name": name}, want})
 	}
 	holdIn(t, soundMPI, faults)
+}
+
+// TestMPIMinimum: the annotation is in the normal form, and so is the minimum that follows from it or from the arguments.
+func TestMPIMinimum(t *testing.T) {
+	const minimum = `metadata.annotations["training.kubeflow.org/launcher-min-workers"]`
+	for name, c := range map[string]struct {
+		put  change
+		want int
+	}{
+		"static":               {change{}, 0},
+		"annotated":            {change{minimum: "1"}, 1},
+		"annotated, but wrong": {change{minimum: "x"}, 0},
+		"from the arguments":   {change{"spec.mpiReplicaSpecs.Launcher.template.spec.containers[0].args": []any{"--host-discovery-script=/d.sh", "--min-np=1"}}, 1},
+	} {
+		raw := soundMPI(t)
+		apply(t, raw, c.put)
+		if got := check(t, raw).Job.ReplicaType("Worker").Minimum; got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
 }

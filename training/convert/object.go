@@ -29,8 +29,8 @@ type Result struct {
 //	identity  is it of this kind, has it a name        convert.Reader.Spec
 //	walk      does every value fit its type, and rules convert.Reader.Walk, shape.go
 //	check     does it make sense                       policy.go, flat.go, replicaspecs.go, pod.go, name.go,
-//	                                                   convert.Reader.PodTemplate, Kind.Check
-//	lower     defaults, template, the kind's own part  replicaspecs.go, template.go, Kind.Lower
+//	                                                   annotations.go, convert.Reader.PodTemplate, Kind.Check
+//	lower     defaults, template, the kind's own part  replicaspecs.go, template.go, Kind.Lower, Kind.Warnings
 //
 // Each step reports all problems and continues with the valid parts, so that one rejection lists everything.
 func Object(kind *training.Kind, u *unstructured.Unstructured) (result *Result) {
@@ -80,11 +80,10 @@ func (r *reader) job(head *training.Head, raw map[string]any) *training.Job {
 	meta, _ := raw["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
 	r.unlike(annotations)
-	queue, _ := annotations[r.kind.QueueAnnotation].(string) // no kind has an annotation without a name
-	return r.spec(whole.Field("spec"), spec, head, queue)
+	return r.spec(whole.Field("spec"), spec, head, annotations)
 }
 
-func (r *reader) spec(s *convert.Shape, raw map[string]any, head *training.Head, queue string) *training.Job {
+func (r *reader) spec(s *convert.Shape, raw map[string]any, head *training.Head, annotations map[string]any) *training.Job {
 	before := r.Count()
 	options := r.kind.Options()
 	for key, value := range raw {
@@ -99,7 +98,7 @@ func (r *reader) spec(s *convert.Shape, raw map[string]any, head *training.Head,
 	r.Leave()
 	r.flat(raw, &job.Policy)
 	if job.Policy.Scheduling.Queue == "" {
-		job.Policy.Scheduling.Queue = queue
+		job.Policy.Scheduling.Queue, _ = annotations[r.kind.QueueAnnotation].(string) // no kind has an annotation without a name
 	}
 	r.EnterField(s, raw, r.kind.ReplicaSpecsField)
 	rtypes, known := r.replicaSpecs(raw)
@@ -110,6 +109,7 @@ func (r *reader) spec(s *convert.Shape, raw map[string]any, head *training.Head,
 	}
 	if known {
 		r.minAvailable(job.Policy.Scheduling.MinAvailable, rtypes)
+		job.Annotations = r.annotations(annotations, rtypes)
 	}
 	if r.kind.Check != nil {
 		r.Take(r.kind.Check(options, func(rtype string) bool {

@@ -91,6 +91,7 @@ var mpiJobKind = &training.Kind{
 	DependentKinds: []schema.Resource{schema.ConfigMaps(), training.ServiceAccounts(), training.Roles(), training.RoleBindings()},
 	DependentNames: []string{mpiConfigSuffix, mpiLauncherSuffix},
 	Dependents:     mpiDependents,
+	Annotations:    []training.NumberAnnotation{training.LauncherMinWorkers()},
 
 	Options:     func() any { return new(MPIJobOptions) },
 	Check:       checkMPIJob,
@@ -186,14 +187,28 @@ func lowerMPIJob(job *training.Job, options any) (problems []schema.Problem) {
 			Want: "be the name of a container", Hint: "leave it out: there are no workers"})
 	}
 	job.Own = own
+	job.SetLauncherMinimum(mpiLauncher, mpiWorker, own.slots)
 	if size := mpiConfigSize(job, own); size > training.ConfigMapLimit {
 		problems = append(problems, training.ConfigMapTooLarge("spec.mpiReplicaSpecs.Worker.replicas", job.ReplicaType(mpiWorker).Replicas, size))
 	}
 	return problems
 }
 
-// warnMPIJob warns of a launcher that cannot reach its workers.
+// warnMPIJob warns of a launcher that cannot reach its workers, or can never start its processes.
 func warnMPIJob(job *training.Job) []schema.Problem {
+	own, _ := job.Own.(mpiJob)
+	hosts := 0
+	if workers := job.ReplicaType(mpiWorker); workers != nil {
+		hosts = workers.Replicas
+	}
+	if own.gpu {
+		hosts++ // the launcher is one
+	}
+	return append(warnWithoutToken(job), job.WarnOfLauncherMinimum(mpiLauncher, hosts, own.slots)...)
+}
+
+// warnWithoutToken warns of a launcher that may not exec into its workers.
+func warnWithoutToken(job *training.Job) []schema.Problem {
 	launcher := job.ReplicaType(mpiLauncher)
 	if launcher == nil || job.ReplicaType(mpiWorker) == nil {
 		return nil

@@ -337,6 +337,9 @@ func lowerElastic(job *training.Job, policy ElasticPolicySpec) *ElasticPolicySpe
 	}
 	low, high := policy.elasticity().bounds(workersOf(job))
 	policy.MinReplicas, policy.MaxReplicas = &low, &high
+	if workers := job.ReplicaType(worker); workers != nil {
+		workers.Minimum = min(max(int(low), 1), workers.Replicas)
+	}
 	if policy.RDZVHost == nil {
 		host := training.ChildName(job.Meta.Name, job.Kind.ReplicaType(worker).Label, 0)
 		policy.RDZVHost = &host

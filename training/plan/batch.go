@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -271,11 +272,11 @@ func (d *draft) tallyBatch(counts map[string]training.ReplicaStatus) {
 	counts[rtype.Name] = count
 }
 
-// activeBatch reports whether the pod of the Job and all other replicas run.
+// activeBatch reports whether the pod of the Job and all other replicas run, or as many as an elastic job needs.
 func (d *draft) activeBatch() bool {
 	for i := range d.Job.ReplicaTypes {
 		rtype := &d.Job.ReplicaTypes[i]
-		if int(d.status.ReplicaStatuses[rtype.Name].Active) < rtype.Replicas {
+		if int(d.status.ReplicaStatuses[rtype.Name].Active) < rtype.Needed() {
 			return false
 		}
 	}
@@ -310,7 +311,7 @@ func (d *draft) batchFailed() bool {
 	return true
 }
 
-// awaitedFailed fails the job if the Job waits for replicas of another type and one of these has failed and is not replaced.
+// awaitedFailed fails the job if the Job waits for replicas of another type and too many of these have failed and are not replaced.
 // The job would wait forever, as its deadline is set on the Job and does not count before the Job runs. Once the Job runs,
 // its pod decides what a failed replica means.
 func (d *draft) awaitedFailed(rtype *training.ReplicaType) bool {
@@ -318,14 +319,26 @@ func (d *draft) awaitedFailed(rtype *training.ReplicaType) bool {
 	if job := d.batchJob(); awaited == nil || awaited.Restart != training.RestartNever || job != nil && !job.Suspended || d.mayBeUnseen() {
 		return false
 	}
+	left := awaited.Replicas
 	for i := range d.replicas {
 		r := &d.replicas[i]
-		if r.replicaType == awaited && r.pod != nil && r.pod.Phase == corev1.PodFailed && !r.pod.Deleting {
-			d.concludeAs(training.Failed, d.Head.Kind.Reason(training.ReasonFailed), fmt.Sprintf("%s failed before all workers were ready, and is not replaced", r.pod.Name), CountFailed)
+		if r.replicaType != awaited || r.pod == nil || r.pod.Phase != corev1.PodFailed || r.pod.Deleting {
+			continue
+		}
+		if left--; left < awaited.Needed() {
+			d.concludeAs(training.Failed, d.Head.Kind.Reason(training.ReasonFailed), fmt.Sprintf("%s failed before %s workers were ready, and is not replaced", r.pod.Name, neededOf(awaited)), CountFailed)
 			return true
 		}
 	}
 	return false
+}
+
+// neededOf returns the number of replicas that the job needs, for a message.
+func neededOf(rtype *training.ReplicaType) string {
+	if rtype.Needed() == rtype.Replicas {
+		return "all"
+	}
+	return strconv.Itoa(rtype.Needed())
 }
 
 // isOfEarlierRun reports whether the pod was created before the last suspension and only a finalizer keeps it. A pod that

@@ -291,7 +291,7 @@ func brokenDependents(o Observed, p Plan) (broken []string) {
 	return append(broken, brokenOrder(o, p)...)
 }
 
-// brokenOrder: no pod of a replica type is created before all replicas of the awaited type run or have succeeded.
+// brokenOrder: no pod of a replica type is created before the replicas of the awaited type that the job needs run or have succeeded.
 func brokenOrder(o Observed, p Plan) (broken []string) {
 	if o.Job == nil {
 		return nil
@@ -304,14 +304,18 @@ func brokenOrder(o Observed, p Plan) (broken []string) {
 		}) {
 			continue
 		}
+		missing := 0
 		for n := range awaited.Replicas {
 			name := awaited.Child(o.Head.Meta.Name, n)
 			ready := slices.ContainsFunc(o.Pods, func(x training.Pod) bool {
 				return x.Name == name && !x.Deleting && (x.Phase == corev1.PodRunning || x.Phase == corev1.PodSucceeded)
 			})
 			if !ready && !o.Head.Ledger.Succeeded[awaited.Label].Has(n) {
-				broken = append(broken, rtype.Name+" is made before "+name+" runs")
+				missing++
 			}
+		}
+		if most := awaited.Replicas - awaited.Needed(); missing > most {
+			broken = append(broken, fmt.Sprintf("%s is made while %d of %s do not run, more than %d", rtype.Name, missing, awaited.Name, most))
 		}
 	}
 	return broken

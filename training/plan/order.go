@@ -12,39 +12,37 @@ import (
 // and are not counted. Failed replicas of the awaited type are replaced, or fail the job, as usual.
 //
 //	a replica of the awaited type         lets the others start
-//	runs, and is not being deleted        yes
+//	runs, and is not being deleted        yes; for a batch/v1 Job, which would fail otherwise, if it is ready
 //	has succeeded, or is recorded so      yes
 //	anything else                         no
+//
+// They start when all replicas let them, or in an elastic job as many as it needs: see training.ReplicaType.Needed.
 
 // mayStart reports whether pods of a replica type may be created: the awaited type runs, and what they read is stored.
 func (d *draft) mayStart(rtype *training.ReplicaType) bool {
 	return d.isTurnOf(rtype) && !slices.Contains(d.held, rtype.Name)
 }
 
-// isTurnOf reports whether the replica type that rtype waits for runs.
+// isTurnOf reports whether enough replicas run of the replica type that rtype waits for.
 func (d *draft) isTurnOf(rtype *training.ReplicaType) bool {
 	awaited := d.Job.Awaited(rtype)
-	return awaited == nil || d.isReady(awaited) && (!rtype.Batch || d.passesProbes(awaited))
+	return awaited == nil || d.isReady(awaited, rtype.Batch)
 }
 
-// passesProbes reports whether the running pods of a replica type are ready. A batch/v1 Job would fail if one were not.
-func (d *draft) passesProbes(rtype *training.ReplicaType) bool {
+// isReady reports whether as many replicas of a replica type as the job needs run or have succeeded. mustPassProbes: a pod
+// that runs only counts while it is ready.
+func (d *draft) isReady(rtype *training.ReplicaType, mustPassProbes bool) bool {
+	ready := 0
 	for i := range d.replicas {
-		if r := &d.replicas[i]; r.replicaType == rtype && r.runs() && !r.pod.Ready {
-			return false
+		r := &d.replicas[i]
+		if r.replicaType != rtype {
+			continue
+		}
+		if r.succeeded() || r.runs() && (r.pod.Ready || !mustPassProbes) {
+			ready++
 		}
 	}
-	return true
-}
-
-// isReady reports whether all replicas of a replica type run or have succeeded.
-func (d *draft) isReady(rtype *training.ReplicaType) bool {
-	for i := range d.replicas {
-		if r := &d.replicas[i]; r.replicaType == rtype && !r.runs() && !r.succeeded() {
-			return false
-		}
-	}
-	return true
+	return ready >= rtype.Needed()
 }
 
 func (r *replica) runs() bool {
@@ -87,7 +85,7 @@ func (d *draft) isAwaited(rtype *training.ReplicaType) bool {
 	}
 	for i := range d.replicas {
 		r := &d.replicas[i]
-		if d.Job.Awaited(r.replicaType) == rtype && r.pod == nil && !d.isReady(rtype) {
+		if d.Job.Awaited(r.replicaType) == rtype && r.pod == nil && !d.isReady(rtype, false) {
 			return true
 		}
 	}

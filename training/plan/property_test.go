@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math/rand"
 	"reflect"
@@ -42,7 +43,8 @@ func (w *cluster) anyKnobs(t *rapid.T) knobs {
 		k.Native = rapid.SampledFrom([]string{"", "", "v1beta1", "v1alpha2", "v1alpha1", "none"}).Draw(t, "native")
 	}
 	if rapid.Bool().Draw(t, "elastic") {
-		k.Elastic = &elasticKnobs{Metrics: rapid.SampledFrom([]json.RawMessage{nil, json.RawMessage(`[]`), json.RawMessage(`[{"type":"new"}]`)}).Draw(t, "metrics")}
+		low := rapid.Int32Range(0, 4).Draw(t, "least workers")
+		k.Elastic = &elasticKnobs{Min: &low, Metrics: rapid.SampledFrom([]json.RawMessage{nil, json.RawMessage(`[]`), json.RawMessage(`[{"type":"new"}]`)}).Draw(t, "metrics")}
 	}
 	return k
 }
@@ -62,7 +64,7 @@ func (w *cluster) anyReplicaTypes(t *rapid.T) map[string]replicaTypeKnobs {
 		name := kind.Name
 		if kind.Only != 0 {
 			if kind.Required || rapid.Bool().Draw(t, name) {
-				rtypes[name] = replicaTypeKnobs{Restart: rapid.SampledFrom(training.RestartPolicies()).Draw(t, "policy of "+name)}
+				rtypes[name] = replicaTypeKnobs{Restart: rapid.SampledFrom(training.RestartPolicies()).Draw(t, "policy of "+name), Template: w.anyLauncher(t, kind.Required)}
 			}
 			continue
 		}
@@ -78,6 +80,14 @@ func (w *cluster) anyReplicaTypes(t *rapid.T) map[string]replicaTypeKnobs {
 		rtypes["Worker"] = replicaTypeKnobs{}
 	}
 	return rtypes
+}
+
+// anyLauncher draws the template of a launcher, which may discover its hosts; "" is the plain template.
+func (w *cluster) anyLauncher(t *rapid.T, isLauncher bool) string {
+	if !isLauncher || rapid.Bool().Draw(t, "static") {
+		return ""
+	}
+	return fmt.Sprintf(`{"spec":{"containers":[{"name":"mpi","args":["--min-np","%d","--host-discovery-script","/d.sh"]}]}}`, rapid.IntRange(0, 4).Draw(t, "min-np"))
 }
 
 // happen changes something in the cluster, as a kubelet, a user or an attacker would.

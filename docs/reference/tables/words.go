@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"stoic/examples"
@@ -90,7 +91,46 @@ the Worker of an MPIJob, which has none. Names of replica types are read as they
 a ` + list(anyCase) + ` in any case. Of the two versions of MPIJob the operator serves the one that the cluster serves.
 
 ` + table([]string{"kind", "group and version", "resource", "field of the replica types", "replica types", "container that trains",
-		"port, if it has none of this name", "environment is added to", "restart policy, if a replica type names none", "label `framework` of metrics"}, rows), nil
+		"port, if it has none of this name", "environment is added to", "restart policy, if a replica type names none", "label `framework` of metrics"}, rows) + `
+## Annotations
+
+Annotations of a job that are settings. A value that is not legal is ignored, with a warning.
+
+` + table([]string{"annotation", "of", "a whole number from 1 to", "what it does"}, annotations()) + `
+## Elastic jobs
+
+The launcher of an ` + code(kinds.MPIJob().Name) + ` is created when all workers run; in ` + code("v2beta1") + `, with
+` + code("launcherCreationPolicy: WaitForWorkersReady") + `, when all are ready. A launcher that discovers its hosts starts earlier:
+its first container has the argument ` + code("--host-discovery-script") + `, and ` + code("--min-np") + ` or ` + code("--min-num-proc") + `,
+else ` + code("-np") + ` or ` + code("--num-proc") + `, says for how many processes. A worker takes ` + code("slotsPerWorker") + ` of them. The
+arguments may be part of a script for a shell; a variable in place of the number is not read, so use the annotation there.
+` + code("discover_hosts.sh") + ` names the workers that run, and follows them.
+
+A gang scheduler places so many workers together, and in an elastic ` + code(kinds.PyTorchJob().Name) + ` ` + code("elasticPolicy.minReplicas") + ` of
+them, with the replicas of all other types. ` + code("schedulingPolicy.minAvailable") + ` replaces this number.
+`, nil
+}
+
+// annotations returns the rows of the annotations that kinds read, each with its kinds.
+func annotations() (rows [][]string) {
+	of := map[string][]string{}
+	for _, k := range kinds.Served() {
+		for _, a := range k.Annotations {
+			of[a.Name] = append(of[a.Name], k.Name+" of "+k.Version)
+			most := strconv.FormatInt(a.Most, 10)
+			if a.MostOf != "" {
+				most = "the number of replicas of " + code(a.MostOf)
+			}
+			row := []string{code(a.Name), strings.Join(of[a.Name], ", "), most, a.Means}
+			at := slices.IndexFunc(rows, func(other []string) bool { return other[0] == row[0] })
+			if at < 0 {
+				rows = append(rows, row)
+			} else {
+				rows[at] = row
+			}
+		}
+	}
+	return rows
 }
 
 // events lists the reasons in conditions and events, grouped by place.

@@ -56,6 +56,8 @@ var mpiJobKind = &training.Kind{
 	Options:         func() any { return new(MPIJobOptions) },
 	Check:           check,
 	Lower:           lower,
+	Warnings:        warnings,
+	Annotations:     []training.NumberAnnotation{training.LauncherMinWorkers()},
 	Environment:     environment,
 	Variables:       documentedVariables(),
 	Pod:             additions,
@@ -171,10 +173,24 @@ func lower(job *training.Job, options any) []schema.Problem {
 	if workers := job.ReplicaType(worker); workers != nil {
 		workers.Expendable = true
 	}
+	job.SetLauncherMinimum(launcher, worker, int(own.slots))
 	if job.Policy.Scheduling.PriorityClass == "" {
 		job.Policy.Scheduling.PriorityClass = priorityClass(job)
 	}
 	return tooLarge(job, own)
+}
+
+// warnings warns of a launcher that can never start its processes.
+func warnings(job *training.Job) []schema.Problem {
+	own := ownOf(job)
+	hosts := 0
+	if workers := job.ReplicaType(worker); workers != nil {
+		hosts = workers.Replicas
+	}
+	if own.launcherWorks {
+		hosts++
+	}
+	return job.WarnOfLauncherMinimum(launcher, hosts, int(own.slots))
 }
 
 // priorityClass returns the class of the gang: that of the launcher's pods, else that of the workers' pods.
