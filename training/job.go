@@ -30,6 +30,8 @@ type Job struct {
 	Success Success
 	// Batch holds the settings of the batch/v1 Job that runs a replica type, if there is one.
 	Batch BatchPolicy
+	// Grace lets pods run on after the job has succeeded. The zero value: none.
+	Grace Grace
 	// Annotations holds the values of Kind.Annotations that are set and legal, by name.
 	Annotations map[string]int64
 	// Own holds the normal form of the kind's own fields, for the kind's own functions.
@@ -157,6 +159,13 @@ const (
 	SuccessAny   SuccessRule = "Any"
 	SuccessBatch SuccessRule = "Batch"
 )
+
+// Grace is how long pods of a replica type that have not ended are kept when the job has succeeded, whatever cleanPodPolicy says.
+type Grace struct {
+	ReplicaType string
+	// Duration in seconds since completionTime; not set: none.
+	Duration Limit
+}
 
 // RunPolicy is the normal form of spec.runPolicy.
 type RunPolicy struct {

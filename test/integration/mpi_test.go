@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/cli/cluster"
@@ -39,6 +40,7 @@ func mpiSuite(t *testing.T, crd string, keepsGeneration bool) {
 		sideBySide(t, r, map[string]func(*testing.T, *rig){
 			"happy path":                  mpiHappyPath,
 			"names":                       mpiNames,
+			"room for some workers":       mpiElastic,
 			"an author's service account": mpiOwnAccount,
 			"somebody else's ConfigMap":   mpiForeignConfig,
 			"somebody else's worker":      mpiForeignWorker,
@@ -152,6 +154,44 @@ func mpiNames(t *testing.T, r *rig) {
 	}
 	r.apply(t, ns, mpiManifest(strings.Repeat("a", 64), "", 2, "1s"))
 	r.awaitRejected(t, ns, strings.Repeat("a", 64))
+}
+
+// mpiElastic: a launcher that discovers its hosts starts with the workers for which there is room, and finds them. A static
+// one waits.
+func mpiElastic(t *testing.T, r *rig) {
+	ns := r.namespace(t, "elastic")
+	r.operator(t, ns)
+	text := strings.Replace(mpiManifest("pi", "", 6, "10m"), "command: [mpirun]",
+		`command: [sh, -c, "horovodrun --min-np 1 --host-discovery-script /etc/mpi/discover_hosts.sh python train.py"]`, 1)
+	const worker = `containers: [{name: mpi, image: "mpi:1"}]`
+	r.apply(t, ns, strings.Replace(text, worker,
+		"nodeSelector: {kubernetes.io/hostname: node-0}\n          "+`containers: [{name: mpi, image: "mpi:1", resources: {requests: {cpu: 12}}}]`, 1)) // of 64
+	r.awaitState(t, ns, "pi", training.Running)
+	await(t, "discover_hosts.sh to name the five workers that run", func() (bool, string) {
+		pods, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: training.LabelReplicaType + "=worker"})
+		if err != nil {
+			return false, err.Error()
+		}
+		var running []string
+		for i := range pods.Items {
+			if pods.Items[i].Status.Phase == corev1.PodRunning {
+				running = append(running, pods.Items[i].Name)
+			}
+		}
+		slices.Sort(running)
+		_, script, _ := strings.Cut(r.hosts(t, ns, "pi"), "#!/bin/sh")
+		want := ""
+		for _, name := range running {
+			want += "\necho " + name + ":2"
+		}
+		return len(pods.Items) == 6 && len(running) == 5 && script == want, fmt.Sprint(running, script)
+	})
+	r.apply(t, ns, strings.Replace(mpiManifest("static", "", 2, "10m"), worker,
+		"nodeSelector: {kubernetes.io/hostname: node-0}\n          "+`containers: [{name: mpi, image: "mpi:1", resources: {requests: {cpu: 12}}}]`, 1))
+	r.reported(t, ns, "static", training.ReasonPodUnschedulable)
+	if pods := r.pods(t, ns, "static"); pods["static-launcher"] != "" {
+		t.Errorf("a static launcher has started: %v", pods)
+	}
 }
 
 // mpiOwnAccount: an existing service account is not touched, and gets the Role; a missing one is created.

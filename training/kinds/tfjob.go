@@ -99,7 +99,12 @@ var tfJobKind = &training.Kind{
 	Warnings:    warnTFJob,
 	Environment: tfEnvironment,
 	Variables:   rendezvousVariables("a job of more than one replica", tfConfig),
+	Annotations: []training.NumberAnnotation{{Name: annotationEvaluatorGrace, Most: 86400,
+		Means: "When the job has succeeded, evaluators that still run are kept for so many seconds, to evaluate the last checkpoint. Then, or when they have ended, `cleanPodPolicy` applies to them. `ttlSecondsAfterFinished` deletes them with the job, however long that is"}},
 }
+
+// annotationEvaluatorGrace is the annotation that lets evaluators run on for so many seconds when the job has succeeded.
+const annotationEvaluatorGrace = "training.kubeflow.org/evaluator-grace-seconds"
 
 // tfOptions returns the kind's own fields, empty if there are none.
 func tfOptions(options any) *TFJobOptions {
@@ -128,6 +133,9 @@ func lowerTFJob(job *training.Job, options any) []schema.Problem {
 	var problems []schema.Problem
 	spec := tfOptions(options)
 	job.Own = tfJob{Dynamic: spec.EnableDynamicWorker}
+	if seconds := job.Annotations[annotationEvaluatorGrace]; seconds > 0 {
+		job.Grace = training.Grace{ReplicaType: tfEvaluator, Duration: training.Limit{Set: true, Value: seconds}}
+	}
 
 	rule := training.SuccessFirst
 	if deref(spec.SuccessPolicy) == tfAllWorkers {

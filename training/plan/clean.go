@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"stoic/schema"
@@ -14,16 +16,50 @@ import (
 //	None      stay                              stay
 //	Running   stay if Succeeded or Failed       stay if their pod does
 //	All       are deleted                       are deleted
+//
+// Pods that have not ended and may run on (training.Grace) stay as under None, and so do their services.
 func (d *draft) clean() {
+	inGrace := d.podsInGrace()
 	switch d.Job.Policy.CleanPods {
 	case training.CleanAll:
-		d.clear(func(*training.Pod) bool { return false })
+		d.clear(func(p *training.Pod) bool { return inGrace[p.Name] })
 	case training.CleanRunning:
-		d.clear(func(p *training.Pod) bool { return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed })
+		d.clear(func(p *training.Pod) bool { return hasEnded(p) || inGrace[p.Name] })
 	}
 	d.cleanBatch()
 	d.noteTerminal()
 }
+
+func hasEnded(p *training.Pod) bool {
+	return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed
+}
+
+// podsInGrace returns the names of the pods that may run on after the job has succeeded, and requeues for the end of that
+// time. A completion time far in the future, of an edited status, gives no grace: otherwise they would run on until then.
+func (d *draft) podsInGrace() map[string]bool {
+	grace := d.Job.Grace
+	end := d.status.CompletionTime
+	if !grace.Duration.Set || d.Job.Policy.CleanPods == training.CleanNone || terminal(&d.status) != training.Succeeded || end == nil {
+		return nil
+	}
+	if d.past(*end, grace.Duration) || end.Sub(d.Now) > maxClockSkew {
+		return nil
+	}
+	inGrace := map[string]bool{}
+	for i := range d.replicas {
+		r := &d.replicas[i]
+		if r.replicaType.Name == grace.ReplicaType && r.pod != nil && !r.pod.Deleting && !hasEnded(r.pod) {
+			inGrace[r.name] = true
+		}
+	}
+	if len(inGrace) > 0 {
+		d.requeue(d.until(*end, grace.Duration))
+	}
+	return inGrace
+}
+
+// maxClockSkew is how far the clock of another operator process may be ahead of ours.
+const maxClockSkew = 5 * time.Minute
 
 // clear deletes all pods except those to keep, and all services except those of kept pods.
 func (d *draft) clear(keep func(*training.Pod) bool) {

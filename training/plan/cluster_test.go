@@ -33,6 +33,7 @@ type knobs struct {
 	Dynamic       bool                        `json:"dynamic"`
 	Elastic       *elasticKnobs               `json:"elastic"`
 	MPI           map[string]any              `json:"mpi"`
+	Annotations   map[string]int64            `json:"annotations"`
 	Clean         string                      `json:"clean"`
 	TTL           *int64                      `json:"ttl"`
 	Deadline      *int64                      `json:"deadline"`
@@ -109,7 +110,7 @@ func limit(v *int64) training.Limit {
 
 // job returns the job that the converter would return for the knobs.
 func (w *cluster) job(head *training.Head) *training.Job {
-	job := &training.Job{Head: head, Policy: training.RunPolicy{
+	job := &training.Job{Head: head, Annotations: w.Annotations, Policy: training.RunPolicy{
 		CleanPods: training.CleanPodPolicy(w.Clean), TTL: limit(w.TTL), Deadline: limit(w.Deadline), Backoff: limit(w.Backoff),
 		Suspend: w.Suspend,
 		Scheduling: training.Scheduling{MinAvailable: limit(w.MinAvailable), Queue: w.Queue, PriorityClass: w.PriorityClass,

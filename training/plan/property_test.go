@@ -39,6 +39,9 @@ func (w *cluster) anyKnobs(t *rapid.T) knobs {
 		Suspend: rapid.IntRange(0, 4).Draw(t, "suspend") == 0,
 		Gang:    rapid.SampledFrom([]string{"", "", "volcano", "other"}).Draw(t, "gang"),
 	}
+	if rapid.Bool().Draw(t, "grace") {
+		k.Annotations = map[string]int64{"training.kubeflow.org/evaluator-grace-seconds": rapid.Int64Range(1, 60).Draw(t, "seconds")}
+	}
 	if k.Gang == "" {
 		k.Native = rapid.SampledFrom([]string{"", "", "v1beta1", "v1alpha2", "v1alpha1", "none"}).Draw(t, "native")
 	}
