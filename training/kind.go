@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"stoic/schema"
 )
 
@@ -164,9 +162,9 @@ func (t *KnownReplicaType) Child(job string, index int) string { return job + "-
 // batch/v1 Job, whose name is the value of a label, have at most 63 characters; a pod may have 253.
 func (t *KnownReplicaType) NameLimit() int {
 	if !t.NoService || t.Hostname || t.Batch {
-		return validation.DNS1035LabelMaxLength
+		return 63
 	}
-	return validation.DNS1123SubdomainMaxLength
+	return 253
 }
 
 // Replica returns the name of a replica in a ledger: "worker-0".

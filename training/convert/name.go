@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"stoic/convert"
 	"stoic/schema"
 	"stoic/training"
@@ -18,7 +16,7 @@ import (
 //	a service of a replica or of the job                a DNS-1035 label: begins with a letter, no dots, at most 63
 //	a replica with a hostname, a batch/v1 Job           at most 63
 //	a pod, and all other objects                        a DNS-1123 subdomain, at most 253
-const nameLimit = validation.LabelValueMaxLength
+const nameLimit = 63
 
 const (
 	// wantShortName is the Want of a problem with a name that is too long for a label.
