@@ -67,7 +67,8 @@ type Pod struct {
 	Deleting bool
 	// Exits holds the exit code of each terminated container.
 	Exits []Exit
-	// Restarts is the sum of the restart counts of all containers, init containers included.
+	// Restarts is the sum of the restart counts of all containers, init containers and sidecars included, but not those that
+	// the operator adds: see IsAddedContainer.
 	Restarts int64
 	// ConsecutiveFailures is how many pods of the replica failed in a row before this one; see AnnotationRestartCount.
 	ConsecutiveFailures int64

@@ -32,7 +32,13 @@ const (
 	DefaultAddedUser = 65534
 	// WaitName is the name of the container of WaitWith.
 	WaitName = "init-pytorch"
+	// KubectlName is the name of the container that copies kubectl into the launcher of an MPIJob.
+	KubectlName = "kubectl-delivery"
 )
+
+// IsAddedContainer reports whether a container of that name is one that the operator adds to pods, not the user. Its
+// restarts do not count: the container that waits for the master fails by design while the master waits for a node.
+func IsAddedContainer(name string) bool { return name == WaitName || name == KubectlName }
 
 // WaitWith returns a Cluster.WaitFor with one small container, which looks up the name every two seconds. It fails after
 // the given number of tries, so that the kubelet restarts it. Only pass names of replicas, which need no shell quoting.

@@ -74,7 +74,7 @@ func mpiInitContainers(job *training.Job, rtype *training.ReplicaType) []json.Ra
 		Value string `json:"value"`
 	}
 	return []json.RawMessage{schema.JSON(map[string]any{
-		"name": "kubectl-delivery", "image": cmp.Or(job.Kind.Cluster.KubectlImage, training.KubectlImage), "imagePullPolicy": "IfNotPresent",
+		"name": training.KubectlName, "image": cmp.Or(job.Kind.Cluster.KubectlImage, training.KubectlImage), "imagePullPolicy": "IfNotPresent",
 		"env":          []variable{{"TARGET_DIR", mpiKubectlPath}, {"NAMESPACE", job.Meta.Namespace}},
 		"volumeMounts": []json.RawMessage{mpiMount(mpiKubectlVolume, mpiKubectlPath), mpiMount(mpiConfigVolume, mpiConfigPath)},
 	})}

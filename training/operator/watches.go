@@ -147,7 +147,9 @@ func slimPod(p *lean.Object) any {
 	row, _ := strconv.ParseInt(p.Annotations[training.AnnotationRestartCount], 10, 64) // no number: 0; one too large: the largest
 	s.ConsecutiveFailures = training.Count(row)
 	for _, c := range p.Status.InitContainers {
-		s.Restarts += int64(max(c.RestartCount, 0))
+		if !training.IsAddedContainer(c.Name) {
+			s.Restarts += int64(max(c.RestartCount, 0))
+		}
 	}
 	for _, c := range p.Status.Containers {
 		s.Restarts += int64(max(c.RestartCount, 0))

@@ -21,6 +21,28 @@ func TestRowOfAPod(t *testing.T) {
 	}
 }
 
+// The restarts of all containers count, whenever they start, except those of the containers that the operator adds.
+func TestRestartsOfAPod(t *testing.T) {
+	restarted := func(name string, times int32) lean.Container { return lean.Container{Name: name, RestartCount: times} }
+	for name, c := range map[string]struct {
+		init, main []lean.Container
+		want       int64
+	}{
+		"none":                       {nil, []lean.Container{restarted("pytorch", 0)}, 0},
+		"the training container":     {nil, []lean.Container{restarted("pytorch", 3)}, 3},
+		"an init container":          {[]lean.Container{restarted("download", 5)}, nil, 5},
+		"sidecars, early and late":   {[]lean.Container{restarted("proxy", 2)}, []lean.Container{restarted("pytorch", 1), restarted("logs", 4)}, 7},
+		"the wait for the master":    {[]lean.Container{restarted("download", 1), restarted("init-pytorch", 9)}, nil, 1},
+		"the delivery of kubectl":    {[]lean.Container{restarted("kubectl-delivery", 9)}, []lean.Container{restarted("mpi", 1)}, 1},
+		"fewer than none, by others": {[]lean.Container{restarted("download", -5)}, []lean.Container{restarted("pytorch", 2)}, 2},
+	} {
+		p := &lean.Object{Status: lean.Status{Phase: "Pending", InitContainers: c.init, Containers: c.main}}
+		if got := slimPod(p).(*training.PodState).Restarts; got != c.want {
+			t.Errorf("%s: %d restarts, want %d", name, got, c.want)
+		}
+	}
+}
+
 // A change of the cached state of a pod enqueues its job, and no other change does.
 func TestWhatOfAPodWakes(t *testing.T) {
 	pod := func() *training.PodState {

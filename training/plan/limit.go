@@ -21,7 +21,8 @@ func expired(d *draft) bool {
 }
 
 // exhausted fails a job whose replicas were restarted more often than allowed, or would be. It counts the restarts in the
-// ledger and the kubelets' restarts in pods that run now.
+// ledger and the kubelets' restarts in pods that run or wait now, whatever the restart policy: an init container restarts in
+// a pod that is Pending, and a sidecar restarts under every policy.
 //
 //	who restarts   a limit of n is reached                       n = 0
 //	the operator   when it would have to for the n+1-th time     a pod that would be replaced fails the job
@@ -37,7 +38,7 @@ func exhausted(d *draft) bool {
 		if failureActionOf(r) == replaced && !d.onRecord(r) {
 			needed += restartsOf(r.pod)
 		}
-		if r.pod != nil && r.pod.Phase == corev1.PodRunning && !r.pod.Deleting && r.replicaType.Restart != training.RestartNever {
+		if r.pod != nil && !r.pod.Deleting && !hasEnded(r.pod) {
 			kubelets += training.Count(r.pod.Restarts)
 		}
 	}
@@ -46,6 +47,11 @@ func exhausted(d *draft) bool {
 	}
 	d.fail(fmt.Sprintf("Job %s has failed because it has reached the specified backoff limit", d.Head.Meta.Name))
 	return true
+}
+
+// hasEnded reports whether the pod is over, well or badly.
+func hasEnded(pod *training.Pod) bool {
+	return pod.Phase == corev1.PodSucceeded || pod.Phase == corev1.PodFailed
 }
 
 // past reports whether limit seconds have passed since a time. A time in the future counts as now: a clock
