@@ -76,15 +76,12 @@ type Pod struct {
 	Problem *PodProblem
 	// Ready: its condition Ready is True. It is only set for replica types that others may wait for.
 	Ready bool
-	// Cause is the reason and message of its status if it failed as a whole and the status has a reason; else nil. Problem
-	// classifies it for events. The condition Failed of the job quotes Cause.
-	Cause *Cause
+	// Failure is how the pod failed, or how containers ended that its kubelet has restarted; nil for most. Problem classifies
+	// some failures for events.
+	Failure *PodFailure
 	// Through is the UID of the batch/v1 Job that created it; empty if the operator did.
 	Through types.UID
 }
-
-// Cause is why a pod failed as a whole.
-type Cause struct{ Reason, Message string }
 
 // ReasonEvicted is the status.reason of a pod that the kubelet evicted.
 const ReasonEvicted = "Evicted"
@@ -98,12 +95,12 @@ type PodState struct {
 	ConsecutiveFailures int64
 	Problem             *PodProblem
 	Ready               bool
-	Cause               *Cause
+	Failure             *PodFailure
 }
 
 // PodOf returns a cached pod in the form that plans use.
 func PodOf(c *schema.Child, s *PodState) Pod {
-	return Pod{Name: c.Name, UID: c.UID, Created: c.Created, Deleting: c.Deleting, Through: c.Through, Ready: s.Ready, Cause: s.Cause,
+	return Pod{Name: c.Name, UID: c.UID, Created: c.Created, Deleting: c.Deleting, Through: c.Through, Ready: s.Ready, Failure: s.Failure,
 		ReplicaType: s.ReplicaType, Phase: s.Phase, Exits: s.Exits, Restarts: s.Restarts, ConsecutiveFailures: s.ConsecutiveFailures, Problem: s.Problem}
 }
 

@@ -26,6 +26,8 @@ const (
 //	{"job":"<UID>","restarts":3,"failed":{"worker-0":{"pod":"<UID>","row":2}}}
 //	{"job":"<UID>","restarts":0,"succeeded":{"worker":"0-3,7"}}
 //	{"job":"<UID>","restarts":3,"verdict":"Succeeded","at":"2026-01-01T00:00:00Z"}
+//	{"job":"<UID>","restarts":0,"verdict":"Failed","at":"2026-01-01T00:00:00Z","lastFailure":{"pod":"j-worker-1","container":"pytorch",
+//	"exitCode":137,"reason":"OOMKilled","node":"gpu-7","at":"2026-01-01T00:00:00Z"}}
 type Ledger struct {
 	// Job is the UID of the job: a user may copy the annotation to another job along with its manifest.
 	Job types.UID `json:"job"`
@@ -41,6 +43,9 @@ type Ledger struct {
 	// pods that proved it are missing or being deleted.
 	Terminal ConditionType `json:"verdict,omitempty"`
 	At       *metav1.Time  `json:"at,omitempty"`
+	// LastFailure is the pod that failed first the last time that pods of the job failed: when they were to be replaced, or
+	// when the job failed. The pod itself may be gone. It is written with whatever else is written for the failure.
+	LastFailure *FailedPod `json:"lastFailure,omitempty"`
 }
 
 // Failure is one failed pod that was counted.

@@ -39,11 +39,11 @@ func jobNotices() []Notice {
 		{ReasonResumed, true, suspended, "`runPolicy.suspend` is no longer true"},
 		{ReasonResumed, true, NormalEvent, "the job is resumed"},
 		{ReasonRunning, true, running, "a pod that counts for the job runs"},
-		{ReasonRestarting, true, restarting, "the operator restarts a replica"},
+		{ReasonRestarting, true, restarting, "the operator restarts a replica; the message names the pod that failed first, its container, exit code, reason and node"},
 		{ReasonRestarting, true, WarningEvent, "the same"},
 		{ReasonSucceeded, true, succeeded, "the job has succeeded; this is final"},
 		{ReasonSucceeded, true, NormalEvent, "the same"},
-		{ReasonFailed, true, failed, "the job has failed; this is final"},
+		{ReasonFailed, true, failed, "the job has failed; this is final. The message names the pod that failed first, its container, exit code, reason and node"},
 		{ReasonEvictedWorkers, true, failed, "the same, of a job with a launcher: the pods that failed it were evicted, and their restart policy is Never"},
 		{ReasonFailed, true, WarningEvent, "the same; not for a rejected spec"},
 	}

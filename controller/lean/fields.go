@@ -143,13 +143,15 @@ func phase(text []byte) corev1.PodPhase {
 // condition reads a condition of a pod, if it says that the pod is ready or cannot run. All others, which every pod
 // has, allocate nothing.
 func condition(known []Condition, message []byte) ([]Condition, error) {
-	var kind, status, reason, text []byte
+	var kind, status, reason, text, since []byte
 	err := eachField(message, func(f field) error {
 		switch f.number {
 		case 1:
 			kind = f.bytes
 		case 2:
 			status = f.bytes
+		case 4:
+			since = f.bytes
 		case 5:
 			reason = f.bytes
 		case 6:
@@ -160,7 +162,11 @@ func condition(known []Condition, message []byte) ([]Condition, error) {
 	if err != nil || !isTrouble(string(kind), string(status)) && !isReady(string(kind), string(status)) {
 		return known, err
 	}
-	return append(known, Condition{Type: corev1.PodConditionType(kind), Status: corev1.ConditionStatus(status), Reason: string(reason), Message: string(text)}), nil
+	c := Condition{Type: corev1.PodConditionType(kind), Status: corev1.ConditionStatus(status), Reason: string(reason), Message: string(text)}
+	if err := c.LastTransitionTime.Unmarshal(since); err != nil {
+		return known, err
+	}
+	return append(known, c), nil
 }
 
 // isReady reports whether a condition says that the pod is ready. A Ready condition that is not true is not kept.

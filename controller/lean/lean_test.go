@@ -101,7 +101,7 @@ func wanted(p *corev1.Pod, names []string) *Object {
 	var conditions []Condition
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse || (c.Type == corev1.DisruptionTarget || c.Type == corev1.PodReady) && c.Status == corev1.ConditionTrue {
-			conditions = append(conditions, Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+			conditions = append(conditions, Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message, LastTransitionTime: c.LastTransitionTime})
 		}
 	}
 	o := &Object{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: p.UID, ResourceVersion: p.ResourceVersion, CreationTimestamp: p.CreationTimestamp,
@@ -169,7 +169,7 @@ func TestReadsWhatIsThere(t *testing.T) {
 func TestReadsJSON(t *testing.T) {
 	text := `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"n","uid":"u","resourceVersion":"5","deletionTimestamp":"2026-01-01T00:00:00Z",
 		"labels":{"training.kubeflow.org/replica-type":"worker"},"ownerReferences":[{"uid":"o","controller":true}]},
-		"spec":{"containers":[{}]},"status":{"phase":"Failed","reason":"Evicted","message":"memory","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"no node"}],"initContainerStatuses":[{"name":"i","restartCount":2}],
+		"spec":{"containers":[{}]},"status":{"phase":"Failed","reason":"Evicted","message":"memory","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"no node","lastTransitionTime":"2026-01-01T00:00:00Z"}],"initContainerStatuses":[{"name":"i","restartCount":2}],
 		"containerStatuses":[{"name":"c","restartCount":1,"state":{"terminated":{"exitCode":137}},"lastState":{"terminated":{"exitCode":9}}},
 		{"name":"d","state":{"waiting":{"reason":"ErrImagePull","message":"no such image"}}}]}}`
 	var got Object
@@ -183,7 +183,7 @@ func TestReadsJSON(t *testing.T) {
 		t.Errorf("metadata %+v", got.ObjectMeta)
 	}
 	want := Status{Phase: corev1.PodFailed, InitContainers: []Container{{Name: "i", RestartCount: 2}}, Containers: []Container{{Name: "c", RestartCount: 1, State: State{Terminated: &Terminated{ExitCode: 137}}, LastState: State{Terminated: &Terminated{ExitCode: 9}}}, {Name: "d", State: State{Waiting: &Waiting{"ErrImagePull", "no such image"}}}},
-		Reason: "Evicted", Message: "memory", Conditions: []Condition{{"PodScheduled", "False", "Unschedulable", "no node"}}}
+		Reason: "Evicted", Message: "memory", Conditions: []Condition{{"PodScheduled", "False", "Unschedulable", "no node", metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Local())}}}
 	if diff := cmp.Diff(want, got.Status); diff != "" {
 		t.Error(diff)
 	}

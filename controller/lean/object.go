@@ -44,6 +44,8 @@ type Condition struct {
 	Status  corev1.ConditionStatus  `json:"status"`
 	Reason  string                  `json:"reason"`
 	Message string                  `json:"message"`
+	// LastTransitionTime is when it became so.
+	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
 }
 
 // Container is how one container of a pod fares.

@@ -154,7 +154,7 @@ func failingJob(t *testing.T, r *rig) {
 	if got, want := describe(&head.Status), `^Created=True\(TFJobCreated\) (Running=False\(TFJobRunning\) )?Failed=True\(TFJobFailed\)$`; !regexp.MustCompile(want).MatchString(got) {
 		t.Errorf("conditions: %s, want %s", got, want)
 	}
-	if message := head.Status.Condition(training.Failed).Message; message != "TFJob failing/broken has failed because 1 Worker replica(s) failed." {
+	if message := head.Status.Condition(training.Failed).Message; !strings.HasPrefix(message, "TFJob failing/broken has failed because 1 Worker replica(s) failed. First: pod broken-worker-0, container tensorflow, exit code 3") {
 		t.Errorf("message: %s", message)
 	}
 	await(t, "a Warning event", func() (bool, string) {

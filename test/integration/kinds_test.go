@@ -224,7 +224,7 @@ func (l leading) fails(t *testing.T, r *rig) {
 	r.awaitState(t, ns, "job", training.Running)
 	r.kubectl(t, nil, "-n", ns, "annotate", "pod", l.second, "simulation.stoic/exit-code=3")
 	head := r.awaitState(t, ns, "job", training.Failed)
-	if got, want := head.Status.Condition(training.Failed).Message, l.kind.Name+" job is failed because 1 Worker replica(s) failed."; got != want {
+	if got, want := head.Status.Condition(training.Failed).Message, l.kind.Name+" job is failed because 1 Worker replica(s) failed. First: pod "+l.second+", "; !strings.HasPrefix(got, want) {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 	await(t, "the other pod to be deleted", func() (bool, string) {

@@ -51,7 +51,8 @@ func limitReached(t *testing.T, r *rig) {
 
 	r.operator(t, ns)
 	head := r.awaitState(t, ns, "job", training.Failed)
-	if got, want := head.Status.Condition(training.Failed).Message, "Job job has failed because it has reached the specified backoff limit"; got != want {
+	if got, want := head.Status.Condition(training.Failed).Message, "Job job has failed because it has reached the specified backoff limit. First: pod job-worker-"; !strings.HasPrefix(got, want) ||
+		!strings.Contains(got, "container tensorflow, exit code 137") {
 		t.Errorf("message: %s, want %s", got, want)
 	}
 	await(t, "the end on record, if a pod is missing", func() (bool, string) { // the status has it first

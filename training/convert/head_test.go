@@ -32,11 +32,24 @@ func TestLedger(t *testing.T) {
 	type failed = map[string]training.Failure
 	full := training.Ledger{Job: "u", Restarts: 3, Failed: failed{"worker-0": {Pod: "p", ConsecutiveFailures: 2}}}
 	done := training.Ledger{Job: "u", Restarts: 1, Succeeded: map[string]training.Indices{"worker": {{First: 0, Last: 3}, {First: 7, Last: 7}}, "ps": {{First: 0, Last: 0}}}}
+	last := training.Ledger{Job: "u", Terminal: training.Failed, At: &at, LastFailure: &training.FailedPod{Pod: "j-worker-1", Container: "main", Init: true, ExitCode: 137,
+		Signal: 9, Reason: "OOMKilled", Disruption: "TerminationByKubelet", Node: "gpu-7", At: &at}}
+	failure := func(f training.FailedPod) training.Ledger { return training.Ledger{Job: "u", LastFailure: &f} }
 	of := func(total int64) training.Ledger { return training.Ledger{Job: "u", Restarts: total} }
 	for text, want := range map[string]training.Ledger{
-		string(schema.JSON(full)): full,
-		string(schema.JSON(over)): over,
-		string(schema.JSON(done)): done,
+		string(schema.JSON(full)):               full,
+		string(schema.JSON(over)):               over,
+		string(schema.JSON(done)):               done,
+		string(schema.JSON(last)):               last,
+		`{"job":"u","lastFailure":{"pod":"p"}}`: failure(training.FailedPod{Pod: "p"}),
+		`{"job":"u","lastFailure":{"pod":"p\u0000\n","container":7,"exitCode":"1","signal":1e99,"init":1}}`: failure(training.FailedPod{Pod: "p  "}),
+		`{"job":"u","lastFailure":{"pod":"p","exitCode":-3,"node":[],"reason":{},"at":"soon"}}`:             failure(training.FailedPod{Pod: "p", ExitCode: -3}),
+		`{"job":"u","lastFailure":{"pod":"p","reason":"` + strings.Repeat("r", 5000) + `"}}`: failure(training.FailedPod{Pod: "p",
+			Reason: schema.Clean(strings.Repeat("r", 5000), training.MaxFailedReason)}),
+		`{"job":"u","lastFailure":{"container":"main","exitCode":1}}`: of(0),
+		`{"job":"u","lastFailure":"p"}`:                               of(0),
+		`{"job":"u","lastFailure":[{"pod":"p"}]}`:                     of(0),
+		`{"job":"u","lastFailure":null}`:                              of(0),
 		`{"job":"u","succeeded":{"worker":"0,1,7-3,x","ps":7,"boss":"0","Worker":"1","chief":"","master":null}}`: {
 			Job: "u", Succeeded: map[string]training.Indices{"worker": {{First: 0, Last: 1}}}},
 		`{"job":"u","succeeded":{"worker":"0-19999","ps":"0"}}`: { // more than a job may have: the first in order of replica types
@@ -90,6 +103,8 @@ func TestLedgerIsBounded(t *testing.T) {
 	for i := 1; i < training.MaxReplicas; i += 2 {
 		odd = odd.Append(i)
 	}
+	many.LastFailure = &training.FailedPod{Pod: strings.Repeat("p", training.MaxFailedName), Container: strings.Repeat("c", training.MaxFailedName),
+		Node: strings.Repeat("n", training.MaxFailedName), Reason: strings.Repeat("r", training.MaxFailedReason), Disruption: strings.Repeat("d", training.MaxFailedReason)}
 	many.Succeeded = map[string]training.Indices{"worker": odd}
 	fill := func(n int) string {
 		for i := range n {
@@ -137,6 +152,9 @@ func checkLedger(t interface {
 			t.Fatalf("%q is read as %+v", text, got)
 		}
 	}
+	if f := got.LastFailure; f != nil && (f.Pod == "" || max(len(f.Pod), len(f.Container), len(f.Node)) > training.MaxFailedName || max(len(f.Reason), len(f.Disruption)) > training.MaxFailedReason) {
+		t.Fatalf("%q is read as %+v", text, f)
+	}
 	if again := ledgerIn(annotations); !cmp.Equal(got, again) {
 		t.Fatalf("%q is read as %+v, then as %+v", text, got, again)
 	}
@@ -162,6 +180,13 @@ func TestLedgerProperties(t *testing.T) {
 			"succeeded": rapid.MapOfN(rapid.SampledFrom([]string{"worker", "ps", "chief", "boss", ""}), rapid.OneOf(value,
 				rapid.Map(rapid.SampledFrom([]string{"0", "1-3,5", "0-19999", "bitmap:jw", "bitmap:", "9-1", "-"}), func(s string) any { return s })), 0, 5).Draw(t, "succeeded"),
 			"failed": rapid.MapOfN(rapid.String(), failure, 0, 5).Draw(t, "failed"), "odd": value.Draw(t, "odd"),
+			"lastFailure": rapid.OneOf(value, rapid.Custom(func(t *rapid.T) any {
+				read := map[string]any{}
+				for _, field := range []string{"pod", "container", "init", "exitCode", "signal", "reason", "disruption", "node", "at"} {
+					read[field] = value.Draw(t, field)
+				}
+				return read
+			})).Draw(t, "last failure"),
 			"verdict": rapid.SampledFrom([]any{"Succeeded", "Failed", "", 7}).Draw(t, "terminal"), "at": rapid.SampledFrom([]any{"2026-01-01T00:00:00.5+01:00", "9999-12-31T23:59:59-10:00", "x", 7, nil}).Draw(t, "at")})
 		if err != nil {
 			t.Fatal(err)
@@ -177,6 +202,8 @@ func FuzzLedger(f *testing.F) {
 	f.Add(`{"job":"u","restarts":1e999,"failed":{"":{"pod":"p","row":-0.5e1}}}`)
 	f.Add(`{"job":"u","restarts":3,"succeeded":{"worker":"0-3,7","ps":"bitmap:jw"}}`)
 	f.Add(`{"job":"u","restarts":3,"verdict":"Failed","at":"2026-01-01T00:00:00Z"}`)
+	f.Add(`{"job":"u","restarts":1,"lastFailure":{"pod":"p","container":"c","init":true,"exitCode":137,"signal":9,"reason":"OOMKilled","disruption":"x","node":"n","at":"2026-01-01T00:00:00Z"}}`)
+	f.Add(`{"job":"u","lastFailure":{"pod":"\u202e\n","exitCode":1e99,"init":"yes","at":"9999-12-31T23:59:59-10:00"}}`)
 	f.Add(`{"JOB":"u","job":"u","restarts":0,"restarts":` + strings.Repeat("[", 5000))
 	f.Fuzz(func(t *testing.T, text string) { checkLedger(t, text) })
 }

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"stoic/schema"
 	"stoic/training"
 )
 
@@ -32,6 +33,7 @@ func ledgerOf(kind *training.Kind, owner types.UID, annotations any) training.Le
 		Succeeded map[string]json.RawMessage
 		Terminal  json.RawMessage `json:"verdict"`
 		At        json.RawMessage
+		Last      json.RawMessage `json:"lastFailure"`
 	}
 	// If one value has the wrong type, Unmarshal still reads all others.
 	if err := json.Unmarshal([]byte(text), &read); isSyntax(err) || read.Job != owner || owner == "" {
@@ -42,6 +44,7 @@ func ledgerOf(kind *training.Kind, owner types.UID, annotations any) training.Le
 		ledger.Terminal, ledger.At = v, new(statusReader).moment(stringOf(read.At))
 	}
 	ledger.Succeeded = successesOf(kind, read.Succeeded)
+	ledger.LastFailure = failedPodOf(read.Last)
 	for _, replica := range slices.Sorted(maps.Keys(read.Failed)) {
 		var failure struct {
 			Pod types.UID
@@ -56,6 +59,29 @@ func ledgerOf(kind *training.Kind, owner types.UID, annotations any) training.Le
 		ledger.Failed[replica] = training.Failure{Pod: failure.Pod, ConsecutiveFailures: countOf(failure.Row)}
 	}
 	return ledger
+}
+
+// failedPodOf returns the recorded failure of a pod with clean and bounded texts, or nil if it names no pod.
+func failedPodOf(raw json.RawMessage) *training.FailedPod {
+	var read struct {
+		Pod, Container, Reason, Disruption, Node, At json.RawMessage
+		Init, ExitCode, Signal                       json.RawMessage
+	}
+	if json.Unmarshal(raw, &read) != nil {
+		return nil
+	}
+	name := func(raw json.RawMessage) string { return schema.Clean(stringOf(raw), training.MaxFailedName) }
+	reason := func(raw json.RawMessage) string { return schema.Clean(stringOf(raw), training.MaxFailedReason) }
+	failed := &training.FailedPod{Pod: name(read.Pod), Container: name(read.Container), Reason: reason(read.Reason), Disruption: reason(read.Disruption),
+		Node: name(read.Node), At: new(statusReader).moment(stringOf(read.At))}
+	if failed.Pod == "" {
+		return nil
+	}
+	// A number or a truth value that is malformed is zero.
+	_ = json.Unmarshal(read.Init, &failed.Init)
+	_ = json.Unmarshal(read.ExitCode, &failed.ExitCode)
+	_ = json.Unmarshal(read.Signal, &failed.Signal)
+	return failed
 }
 
 // successesOf returns the recorded successes of the kind's replica types, for at most MaxReplicas replicas.

@@ -141,9 +141,7 @@ func slimPod(p *lean.Object) any {
 	rtype := p.Labels[training.LabelJobRole]
 	s := &training.PodState{ReplicaType: cmp.Or(p.Labels[training.LabelReplicaType], rtype), Phase: p.Status.Phase, Problem: problemOf(p)}
 	s.Ready = rtype == training.JobRoleWorker && condition(&p.Status, ready, isTrue) != nil
-	if p.Status.Phase == hasFailed && p.Status.Reason != "" {
-		s.Cause = &training.Cause{Reason: schema.Clean(p.Status.Reason, maxCause), Message: schema.Clean(p.Status.Message, maxCause)}
-	}
+	s.Failure = failureOf(p)
 	row, _ := strconv.ParseInt(p.Annotations[training.AnnotationRestartCount], 10, 64) // no number: 0; one too large: the largest
 	s.ConsecutiveFailures = training.Count(row)
 	for _, c := range p.Status.InitContainers {
@@ -160,22 +158,12 @@ func slimPod(p *lean.Object) any {
 	return s
 }
 
-// maxCause bounds the cached reason and message of a failed pod, in bytes each.
-const maxCause = 256
-
-func sameCause(a, b *training.Cause) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
-}
-
 // samePod reports whether two states are equal for plans. A different message of the same problem, such as how many nodes
 // are full, makes no difference.
 func samePod(a, b any) bool {
 	was, ok1 := a.(*training.PodState)
 	is, ok2 := b.(*training.PodState)
-	return ok1 && ok2 && reasonOf(was.Problem) == reasonOf(is.Problem) && was.ReplicaType == is.ReplicaType && was.Phase == is.Phase && was.Ready == is.Ready && sameCause(was.Cause, is.Cause) && was.Restarts == is.Restarts && was.ConsecutiveFailures == is.ConsecutiveFailures && slices.Equal(was.Exits, is.Exits)
+	return ok1 && ok2 && reasonOf(was.Problem) == reasonOf(is.Problem) && was.ReplicaType == is.ReplicaType && was.Phase == is.Phase && was.Ready == is.Ready && sameFailure(was.Failure, is.Failure) && was.Restarts == is.Restarts && was.ConsecutiveFailures == is.ConsecutiveFailures && slices.Equal(was.Exits, is.Exits)
 }
 
 func reasonOf(p *training.PodProblem) string {

@@ -290,8 +290,13 @@ func (d *draft) batchFailed() bool {
 		return false
 	}
 	if job := d.batchJob(); job != nil && job.End == training.BatchFailed {
-		reason, message := d.batchCause(job)
-		d.concludeAs(training.Failed, reason, message, CountFailed)
+		last := d.lastOfBatch(job)
+		reason, message := d.batchCause(job, last)
+		d.failure = d.firstFailure(d.hasFailedNow) // a worker that was killed makes the launcher fail
+		if last != nil {
+			d.failure = earlier(last.FailureOf(rtype.Container), d.failure)
+		}
+		d.concludeAs(training.Failed, reason, naming(d.failure, message), CountFailed)
 		return true
 	}
 	if d.mayBeUnseen() { // it may have succeeded, which would count first
@@ -326,7 +331,8 @@ func (d *draft) awaitedFailed(rtype *training.ReplicaType) bool {
 			continue
 		}
 		if left--; left < awaited.Needed() {
-			d.concludeAs(training.Failed, d.Head.Kind.Reason(training.ReasonFailed), fmt.Sprintf("%s failed before %s workers were ready, and is not replaced", r.pod.Name, neededOf(awaited)), CountFailed)
+			first := d.firstFailure(func(r *replica) bool { return r.replicaType == awaited && d.hasFailedNow(r) })
+			d.failBecauseOf(first, training.ReasonFailed, fmt.Sprintf("%s failed before %s workers were ready, and is not replaced", r.pod.Name, neededOf(awaited)))
 			return true
 		}
 	}
@@ -349,25 +355,29 @@ func (d *draft) isOfEarlierRun(pod *training.Pod) bool {
 
 // isEvicted reports whether the kubelet evicted the pod, whether it is being deleted or not.
 func (r *replica) isEvicted() bool {
-	return r.pod != nil && r.pod.Phase == corev1.PodFailed && r.pod.Cause != nil && r.pod.Cause.Reason == training.ReasonEvicted
+	return r.pod != nil && r.pod.Phase == corev1.PodFailed && r.pod.Failure != nil && r.pod.Failure.Cause.Reason == training.ReasonEvicted
 }
 
-// batchCause returns why the Job failed, together with the Cause of its newest failed pod. There is no Cause if a container
-// of that pod failed, whatever happened to earlier pods.
-func (d *draft) batchCause(job *training.BatchJob) (reason, message string) {
-	var last *training.Pod
+// lastOfBatch returns the newest failed pod of the Job, or nil.
+func (d *draft) lastOfBatch(job *training.BatchJob) (last *training.Pod) {
 	for i := range d.BatchPods {
 		p := &d.BatchPods[i]
 		if p.Through == job.UID && p.Phase == corev1.PodFailed && (last == nil || last.Created.Before(p.Created)) {
 			last = p
 		}
 	}
+	return last
+}
+
+// batchCause returns why the Job failed, together with the Cause of its newest failed pod. There is no Cause if a container
+// of that pod failed, whatever happened to earlier pods.
+func (d *draft) batchCause(job *training.BatchJob, last *training.Pod) (reason, message string) {
 	reason = cmp.Or(job.Reason, d.Head.Kind.Reason(training.ReasonFailed))
 	message = cmp.Or(job.Message, d.Job.Sentences().Failed)
-	if last != nil && last.Cause != nil && job.Reason == "BackoffLimitExceeded" {
-		reason += "/" + last.Cause.Reason
-		if last.Cause.Message != "" {
-			message += ": " + last.Cause.Message
+	if last != nil && last.Failure != nil && last.Failure.Cause.Reason != "" && job.Reason == "BackoffLimitExceeded" {
+		reason += "/" + last.Failure.Cause.Reason
+		if last.Failure.Cause.Message != "" {
+			message += ": " + last.Failure.Cause.Message
 		}
 	}
 	if reason == training.ReasonInvalidSpec { // of which the status of a rejected job is made

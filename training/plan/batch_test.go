@@ -64,7 +64,7 @@ func TestEvictedReplica(t *testing.T) {
 		"is deleted, no start is known":  {training.Pod{Created: began.Add(-time.Second), Deleting: true}, nil, true},
 		"is deleted, made at no time":    {training.Pod{Deleting: true}, &began, true},
 	} {
-		c.pod.Phase, c.pod.Cause = corev1.PodFailed, &training.Cause{Reason: training.ReasonEvicted}
+		c.pod.Phase, c.pod.Failure = corev1.PodFailed, &training.PodFailure{Cause: training.Cause{Reason: training.ReasonEvicted}}
 		d := withBatch("")
 		d.status.StartTime = c.start
 		d.replicas = []replica{{replicaType: &training.ReplicaType{Restart: training.RestartNever}, pod: &c.pod}}

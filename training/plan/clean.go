@@ -3,8 +3,6 @@ package plan
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"stoic/schema"
 	"stoic/training"
 )
@@ -28,10 +26,6 @@ func (d *draft) clean() {
 	}
 	d.cleanBatch()
 	d.noteTerminal()
-}
-
-func hasEnded(p *training.Pod) bool {
-	return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed
 }
 
 // podsInGrace returns the names of the pods that may run on after the job has succeeded, and requeues for the end of that

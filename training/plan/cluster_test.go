@@ -221,16 +221,20 @@ func (w *cluster) unserved() (all []training.Unavailable) {
 	return all
 }
 
-// setPod parses "Failed exit=137 restarts=2 row=1 deleting replica-type=ps", or "gone".
+// setPod parses "Failed exit=137:OOMKilled at=3 node=gpu-7 restarts=2 row=1 deleting replica-type=ps", or "gone". The ends of
+// containers (exit, side, init) may have a reason, and at is when they ended, in seconds after the epoch.
 func (w *cluster) setPod(t *testing.T, name, words string) {
 	t.Helper()
 	p := &training.Pod{Name: name, UID: "foreign-" + types.UID(name), ReplicaType: strings.Split(name+"--", "-")[1]}
 	if old := w.pods[name]; old != nil {
 		p.UID, p.ReplicaType, p.Created, p.ConsecutiveFailures = old.UID, old.ReplicaType, old.Created, old.ConsecutiveFailures
 	}
+	f := training.PodFailure{}
 	for _, word := range strings.Fields(words) {
 		key, value, _ := strings.Cut(word, "=")
+		value, reason, _ := strings.Cut(value, ":")
 		number, _ := strconv.ParseInt(value, 10, 64)
+		end := training.ContainerEnd{Container: key, Code: int32(number), Reason: reason}
 		switch key {
 		case "gone":
 			delete(w.pods, name)
@@ -238,9 +242,23 @@ func (w *cluster) setPod(t *testing.T, name, words string) {
 		case "deleting":
 			p.Deleting = true
 		case "exit":
+			end.Container = w.kind.Container
+			f.Ends = append(f.Ends, end)
 			p.Exits = append(p.Exits, training.Exit{Container: w.kind.Container, Code: int32(number)})
 		case "side":
+			f.Ends = append(f.Ends, end)
 			p.Exits = append(p.Exits, training.Exit{Container: "side", Code: int32(number)})
+		case "init":
+			end.Init = true
+			f.Ends = append(f.Ends, end)
+		case "cause":
+			f.Cause = training.Cause{Reason: value}
+		case "node":
+			f.Node = value
+		case "at":
+			for i := range f.Ends {
+				f.Ends[i].At = epoch.Unix() + number
+			}
 		case "restarts":
 			p.Restarts = number
 		case "row":
@@ -248,7 +266,7 @@ func (w *cluster) setPod(t *testing.T, name, words string) {
 		case "replica-type":
 			p.ReplicaType = value
 		case "evicted":
-			p.Cause = &training.Cause{Reason: training.ReasonEvicted}
+			f.Cause = training.Cause{Reason: training.ReasonEvicted}
 		case "problem": // the reason, and in brackets what is said of it, with _ for spaces
 			reason, detail, _ := strings.Cut(strings.TrimSuffix(value, ")"), "(")
 			p.Problem = &training.PodProblem{Reason: reason, Detail: strings.ReplaceAll(detail, "_", " ")}
@@ -257,6 +275,9 @@ func (w *cluster) setPod(t *testing.T, name, words string) {
 		default:
 			t.Fatalf("pod %s: what is %q?", name, word)
 		}
+	}
+	if p.Phase == corev1.PodFailed || len(f.Ends) > 0 {
+		p.Failure = &f
 	}
 	w.pods[name] = p
 }

@@ -32,6 +32,8 @@ type draft struct {
 	// adopts: the plan creates a Job that an earlier operator may have created already. observedGeneration is only written in a
 	// later reconcile, so that after a crash the next process tries again.
 	adopts bool
+	// failure is the pod that failed first, of those because of which this plan fails the job; nil if there is none.
+	failure *training.FailedPod
 }
 
 // replica is a desired replica of the job and the children that exist for it.

@@ -72,7 +72,7 @@ func failed(d *draft) bool {
 	if rtype.Restart == training.RestartExitCode {
 		message = fmt.Sprintf("job %q is failing because %q replica(s) failed.", d.Head.Meta.Name, rtype.Name)
 	}
-	d.conclude(training.Failed, reason, message, CountFailed)
+	d.failBecauseOf(d.firstFailure(d.hasFailedNow), reason, message)
 	return true
 }
 
@@ -123,8 +123,9 @@ func (d *draft) restart() bool {
 	}
 	if rtype != nil {
 		d.drop(training.Running)
+		first := d.firstFailure(func(r *replica) bool { return failureActionOf(r) == replaced })
 		d.set(training.Restarting, metav1.ConditionTrue, d.Head.Kind.Reason(training.ReasonRestarting),
-			fmt.Sprintf("job %s is restarting because %s replica(s) failed.", d.Head.Meta.Name, rtype.Name))
+			naming(first, fmt.Sprintf("job %s is restarting because %s replica(s) failed.", d.Head.Meta.Name, rtype.Name)))
 	}
 	return rtype != nil || terminating && d.status.Is(training.Restarting)
 }

@@ -100,12 +100,24 @@ func (d *draft) restore(t training.ConditionType, at *metav1.Time) {
 	d.tally()
 	reason, message := training.ReasonSucceeded, d.Job.Sentences().Succeeded
 	if t == training.Failed {
-		reason, message = training.ReasonFailed, d.subject()+" has failed; its status was changed since, and the cause is not on record any more."
+		reason, message = training.ReasonFailed, d.lostCause(at)
 	}
 	d.drop(other(t))
 	d.set(t, metav1.ConditionTrue, d.Head.Kind.Reason(reason), message)
 	d.status.Condition(t).LastTransitionTime = *at
 	d.status.CompletionTime = at.DeepCopy()
+}
+
+// lostCause returns the message of a condition Failed that was lost, with the last failure that is on record.
+func (d *draft) lostCause(at *metav1.Time) string {
+	last := d.ledger.LastFailure
+	if last == nil {
+		last = d.firstFailureBefore(at)
+	}
+	if last == nil {
+		return d.subject() + " has failed; its status was changed since, and the cause is not on record any more."
+	}
+	return d.subject() + " has failed; its status was changed since. Its last failure on record: " + last.String() + "."
 }
 
 func other(terminal training.ConditionType) training.ConditionType {

@@ -274,6 +274,9 @@ func printPlan(out *strings.Builder, p Plan, bodies bool) {
 		for _, label := range slices.Sorted(maps.Keys(l.Succeeded)) {
 			fmt.Fprintf(out, ", %s %s succeeded", label, l.Succeeded[label])
 		}
+		if l.LastFailure != nil {
+			fmt.Fprintf(out, ", last failure %s", l.LastFailure)
+		}
 		if len(l.Failed) > 0 {
 			fmt.Fprint(out, ":")
 		}

@@ -31,7 +31,7 @@ func checkPlan(t interface {
 func brokenRules(o Observed, p Plan) (broken []string) {
 	touched := map[string]bool{} // by resource and name
 	return slices.Concat(brokenJob(o, p), brokenDeletions(o, p, touched), brokenCreations(o, p, touched),
-		brokenSuccesses(o, p), brokenDependents(o, p), brokenStatus(o, p), brokenEvents(o, p), brokenLauncher(o, p))
+		brokenSuccesses(o, p), brokenDependents(o, p), brokenStatus(o, p), brokenEvents(o, p), brokenFailures(o, p), brokenLauncher(o, p))
 }
 
 // brokenLauncher: a plan only creates the pod of a replica type if all that it reads is stored, and does not change that.
@@ -192,6 +192,25 @@ func brokenEvents(o Observed, p Plan) (broken []string) {
 		if age := o.Now.Sub(e.Since); age >= tellFor || age <= -tellAhead {
 			say("event of %s ago: %+v", age, e)
 		}
+	}
+	return broken
+}
+
+// brokenFailures: a job that fails because of its replicas names one that failed, in the condition and in a ledger that is
+// written together with it; and a ledger never loses a failure.
+func brokenFailures(o Observed, p Plan) (broken []string) {
+	if p.Ledger != nil && p.Ledger.LastFailure == nil && o.Head.Ledger.LastFailure != nil {
+		broken = append(broken, fmt.Sprintf("the last failure %s is no longer on record", o.Head.Ledger.LastFailure))
+	}
+	if p.Status == nil || p.Status.Condition(training.Failed) == nil || terminal(&o.Head.Status) != "" || o.Head.Ledger.Terminal != "" || o.Rejection != nil {
+		return broken
+	}
+	message := p.Status.Condition(training.Failed).Message
+	if strings.Contains(message, "replica(s) failed") && !strings.Contains(message, " First: pod ") {
+		broken = append(broken, "no pod is named in "+message)
+	}
+	if p.Ledger != nil && strings.Contains(message, " First: ") && (p.Ledger.LastFailure == nil || !strings.Contains(message, p.Ledger.LastFailure.String())) {
+		broken = append(broken, fmt.Sprintf("on record is %s, and the message says %s", p.Ledger.LastFailure, message))
 	}
 	return broken
 }

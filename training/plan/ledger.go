@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -31,9 +32,11 @@ func (r *replica) inLedger() string { return r.replicaType.Replica(r.index) }
 func (d *draft) note() {
 	kept := d.standing()
 	total, fresh := training.Count(d.ledger.Restarts), false
+	var first *training.FailedPod
 	for i := range d.replicas {
 		r := &d.replicas[i]
 		if failureActionOf(r) == replaced && !d.onRecord(r) && len(kept) < training.MaxLedger {
+			first = earlier(first, r.pod.FailureOf(r.replicaType.Container))
 			kept[r.inLedger()] = training.Failure{Pod: r.pod.UID, ConsecutiveFailures: d.consecutiveFailuresOf(r.pod)}
 			total, fresh = training.Count(total+restartsOf(r.pod)), true
 		}
@@ -41,7 +44,7 @@ func (d *draft) note() {
 	if !fresh {
 		return
 	}
-	d.ledger = training.Ledger{Job: d.Head.Meta.UID, Restarts: total, Failed: kept, Succeeded: d.ledger.Succeeded}
+	d.ledger = training.Ledger{Job: d.Head.Meta.UID, Restarts: total, Failed: kept, Succeeded: d.ledger.Succeeded, LastFailure: first}
 	ledger := d.ledger
 	d.plan.Ledger = &ledger
 	d.count(CountRestarted)
@@ -63,8 +66,12 @@ func (d *draft) noteTerminal() {
 		!(fresh && slices.ContainsFunc(d.replicas, isMissing)) {
 		return
 	}
+	last := d.ledger.LastFailure
+	if terminal(&d.status) == training.Failed {
+		last = cmp.Or(d.failure, d.firstFailureBefore(end), last)
+	}
 	d.ledger = training.Ledger{Job: d.Head.Meta.UID, Restarts: training.Count(d.ledger.Restarts),
-		Terminal: terminal(&d.status), At: d.status.CompletionTime.DeepCopy()}
+		Terminal: terminal(&d.status), At: d.status.CompletionTime.DeepCopy(), LastFailure: last}
 	ledger := d.ledger
 	d.plan.Ledger = &ledger
 }

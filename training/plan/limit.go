@@ -45,7 +45,13 @@ func exhausted(d *draft) bool {
 	if sum := needed + kubelets; sum < limit.Value || sum == limit.Value && kubelets == 0 {
 		return false
 	}
-	d.fail(fmt.Sprintf("Job %s has failed because it has reached the specified backoff limit", d.Head.Meta.Name))
+	first := d.firstFailure(func(r *replica) bool {
+		return d.hasFailedNow(r) || r.pod != nil && !r.pod.Deleting && !hasEnded(r.pod) && r.pod.Restarts > 0
+	})
+	if first == nil {
+		first = d.ledger.LastFailure
+	}
+	d.failBecauseOf(first, training.ReasonFailed, fmt.Sprintf("Job %s has failed because it has reached the specified backoff limit", d.Head.Meta.Name))
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand"
 	"reflect"
 	"slices"
@@ -118,6 +119,7 @@ func (w *cluster) happen(t *rapid.T) {
 			if rapid.Bool().Draw(t, "known") {
 				p.Exits = []training.Exit{{Container: w.kind.Container, Code: rapid.SampledFrom([]int32{0, 1, 127, 128, 137, -1}).Draw(t, "code")}}
 			}
+			p.Failure = anyFailure(t, w.kind.Container)
 		}
 	case 7:
 		if p := pick(); p != nil {
@@ -169,6 +171,22 @@ func (w *cluster) happen(t *rapid.T) {
 		w.unseen = rapid.SampledFrom([][]training.Unavailable{nil, {{Resource: training.PodGroups()}}, {{Resource: training.PluginPodGroups(), Why: "no"}}}).Draw(t, "unseen")
 	}
 	w.slow = rapid.Bool().Draw(t, "slow")
+}
+
+// anyFailure draws how a pod failed, as far as it is cached.
+func anyFailure(t *rapid.T, container string) *training.PodFailure {
+	seconds := rapid.SampledFrom([]int64{0, epoch.Unix() - 1, epoch.Unix(), epoch.Unix() + 7, math.MaxInt32})
+	return rapid.Ptr(rapid.Custom(func(t *rapid.T) training.PodFailure {
+		return training.PodFailure{
+			Cause:      training.Cause{Reason: rapid.SampledFrom([]string{"", "Evicted", "DeadlineExceeded"}).Draw(t, "cause")},
+			Disruption: rapid.SampledFrom([]string{"", "PreemptionByScheduler"}).Draw(t, "disruption"),
+			Node:       rapid.SampledFrom([]string{"", "gpu-7"}).Draw(t, "node"), At: seconds.Draw(t, "at"),
+			Ends: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) training.ContainerEnd {
+				return training.ContainerEnd{Container: rapid.SampledFrom([]string{container, "side"}).Draw(t, "container"), Init: rapid.Bool().Draw(t, "init"),
+					Code: rapid.Int32().Draw(t, "code"), Signal: rapid.SampledFrom([]int32{0, 9, -1}).Draw(t, "signal"), At: seconds.Draw(t, "end")}
+			}), 0, 3).Draw(t, "ends"),
+		}
+	}), true).Draw(t, "failure")
 }
 
 // anyProblem draws the cached problem of a pod, including reasons of other versions.
