@@ -76,15 +76,15 @@ type Pod struct {
 	Problem *PodProblem
 	// Ready: its condition Ready is True. It is only set for replica types that others may wait for.
 	Ready bool
+	// Disrupted: it has failed, and not because of its program. It is replaced under every restart policy, and does not count
+	// towards the limit of restarts; see RestartPolicy.
+	Disrupted bool
 	// Failure is how the pod failed, or how containers ended that its kubelet has restarted; nil for most. Problem classifies
 	// some failures for events.
 	Failure *PodFailure
 	// Through is the UID of the batch/v1 Job that created it; empty if the operator did.
 	Through types.UID
 }
-
-// ReasonEvicted is the status.reason of a pod that the kubelet evicted.
-const ReasonEvicted = "Evicted"
 
 // PodState is what the cache keeps of a pod in addition to its metadata; the fields are those of Pod.
 type PodState struct {
@@ -95,12 +95,13 @@ type PodState struct {
 	ConsecutiveFailures int64
 	Problem             *PodProblem
 	Ready               bool
+	Disrupted           bool
 	Failure             *PodFailure
 }
 
 // PodOf returns a cached pod in the form that plans use.
 func PodOf(c *schema.Child, s *PodState) Pod {
-	return Pod{Name: c.Name, UID: c.UID, Created: c.Created, Deleting: c.Deleting, Through: c.Through, Ready: s.Ready, Failure: s.Failure,
+	return Pod{Name: c.Name, UID: c.UID, Created: c.Created, Deleting: c.Deleting, Through: c.Through, Ready: s.Ready, Disrupted: s.Disrupted, Failure: s.Failure,
 		ReplicaType: s.ReplicaType, Phase: s.Phase, Exits: s.Exits, Restarts: s.Restarts, ConsecutiveFailures: s.ConsecutiveFailures, Problem: s.Problem}
 }
 

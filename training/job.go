@@ -196,13 +196,23 @@ type Scheduling struct {
 
 // RestartPolicy is the restart policy of a replica type.
 //
-//	replica type's policy   pod's policy   a pod that has failed
-//	Always          Always         is replaced
-//	OnFailure       OnFailure      is replaced (the kubelet restarts containers; this is an eviction)
-//	Never           Never          fails the job
-//	ExitCode        Never          is replaced if its exit code is at least 128 or unknown, else fails the job
+//	replica type's policy   pod's policy   a pod that has failed by itself
+//	Always                  Always         is replaced
+//	OnFailure               OnFailure      is replaced (the kubelet restarts containers, so this is rare)
+//	Never                   Never          fails the job
+//	ExitCode                Never          is replaced if its exit code is at least 128 or unknown, else fails the job
 //
-// Each replacement counts towards RunPolicy.Backoff; see Ledger.
+// Each replacement counts towards RunPolicy.Backoff; see Ledger. What happens to a pod from outside has the same effect under
+// every policy, and does not count:
+//
+//	what happens                                      the pod            counted
+//	eviction by the API, as in a drain                is replaced        as a disruption, if it fails before it is deleted
+//	eviction by its node, which has no memory left    is replaced        as a disruption
+//	preemption                                        is replaced        as a disruption, if it fails before it is deleted
+//	loss of its node                                  is replaced        as a disruption, if it fails before it is deleted
+//	shutdown of its node                              is replaced        as a disruption
+//	refusal by its node, which has no room left       is replaced        as a disruption
+//	deletion by a user or another controller          is created again   not at all
 type RestartPolicy string
 
 const (

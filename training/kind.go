@@ -89,8 +89,6 @@ type Kind struct {
 	Unlike UnlikeVersion
 	// Sentences are the messages of the conditions of its jobs, if they differ from those of Job.Sentences.
 	Sentences func(job *Job) Sentences
-	// TellsEviction: the reason of Failed names the eviction if all pods that failed the job were evicted by their nodes.
-	TellsEviction bool
 	// SuspendedNotRunning: a suspended job has the condition Running with status False, whether it ran before or not.
 	SuspendedNotRunning bool
 	// MastersOnly: without Success.Whole, no pod of the success replica type carries the master label.

@@ -31,9 +31,11 @@ const (
 type Ledger struct {
 	// Job is the UID of the job: a user may copy the annotation to another job along with its manifest.
 	Job types.UID `json:"job"`
-	// Restarts counts one restart for each failed pod that was to be replaced, plus the container restarts by the kubelet in
-	// that pod, whose count is lost with the pod.
+	// Restarts counts one restart for each failed pod that was to be replaced, unless it was disrupted, plus the container
+	// restarts by the kubelet in that pod, whose count is lost with the pod.
 	Restarts int64 `json:"restarts"`
+	// Disruptions counts the disrupted pods that were to be replaced. No limit counts them; see Pod.Disrupted.
+	Disruptions int64 `json:"disruptions,omitempty"`
 	// Failed holds, by replica ("worker-0"), the failed pods that are counted and whose successors may not exist yet.
 	Failed map[string]Failure `json:"failed,omitempty"`
 	// Succeeded holds, by the label of the replica type ("worker"), the replicas whose pods have succeeded. If such a pod is

@@ -44,7 +44,6 @@ func jobNotices() []Notice {
 		{ReasonSucceeded, true, succeeded, "the job has succeeded; this is final"},
 		{ReasonSucceeded, true, NormalEvent, "the same"},
 		{ReasonFailed, true, failed, "the job has failed; this is final. The message names the pod that failed first, its container, exit code, reason and node"},
-		{ReasonEvictedWorkers, true, failed, "the same, of a job with a launcher: the pods that failed it were evicted, and their restart policy is Never"},
 		{ReasonFailed, true, WarningEvent, "the same; not for a rejected spec"},
 	}
 }

@@ -16,7 +16,6 @@ const (
 	ReasonResumed          = "Resumed"
 	ReasonSucceeded        = "Succeeded"
 	ReasonFailed           = "Failed"
-	ReasonEvictedWorkers   = "Evicted"          // Failed: workers were evicted that are not replaced
 	ReasonFailedValidation = "FailedValidation" // event: one problem of a rejected spec
 	ReasonSpecAccepted     = "SpecAccepted"     // event: a rejected spec was repaired
 	ReasonSpecWarning      = "SpecWarning"      // event: a warning that does not keep the job from running

@@ -49,6 +49,10 @@ func TestLedger(t *testing.T) {
 		`{"job":"u","lastFailure":{"container":"main","exitCode":1}}`: of(0),
 		`{"job":"u","lastFailure":"p"}`:                               of(0),
 		`{"job":"u","lastFailure":[{"pod":"p"}]}`:                     of(0),
+		`{"job":"u","disruptions":3}`:                                 {Job: "u", Disruptions: 3},
+		`{"job":"u","disruptions":-3}`:                                of(0),
+		`{"job":"u","disruptions":1e400}`:                             {Job: "u", Disruptions: training.MaxCount},
+		`{"job":"u","disruptions":"3"}`:                               of(0),
 		`{"job":"u","lastFailure":null}`:                              of(0),
 		`{"job":"u","succeeded":{"worker":"0,1,7-3,x","ps":7,"boss":"0","Worker":"1","chief":"","master":null}}`: {
 			Job: "u", Succeeded: map[string]training.Indices{"worker": {{First: 0, Last: 1}}}},
@@ -137,7 +141,7 @@ func checkLedger(t interface {
 	t.Helper()
 	annotations := map[string]any{training.AnnotationLedger: text}
 	got := ledgerIn(annotations)
-	if got.Job != "u" && !reflect.DeepEqual(got, training.Ledger{}) || got.Restarts < 0 || got.Restarts > training.MaxCount || len(got.Failed) > training.MaxLedger {
+	if got.Job != "u" && !reflect.DeepEqual(got, training.Ledger{}) || got.Restarts < 0 || got.Restarts > training.MaxCount || got.Disruptions < 0 || got.Disruptions > training.MaxCount || len(got.Failed) > training.MaxLedger {
 		t.Fatalf("%q is read as %+v", text, got)
 	}
 	succeeded := 0
@@ -179,7 +183,7 @@ func TestLedgerProperties(t *testing.T) {
 		text, err := json.Marshal(map[string]any{"job": rapid.SampledFrom([]any{"u", "u", "u", "v", nil}).Draw(t, "job"), "restarts": value.Draw(t, "restarts"),
 			"succeeded": rapid.MapOfN(rapid.SampledFrom([]string{"worker", "ps", "chief", "boss", ""}), rapid.OneOf(value,
 				rapid.Map(rapid.SampledFrom([]string{"0", "1-3,5", "0-19999", "bitmap:jw", "bitmap:", "9-1", "-"}), func(s string) any { return s })), 0, 5).Draw(t, "succeeded"),
-			"failed": rapid.MapOfN(rapid.String(), failure, 0, 5).Draw(t, "failed"), "odd": value.Draw(t, "odd"),
+			"failed": rapid.MapOfN(rapid.String(), failure, 0, 5).Draw(t, "failed"), "odd": value.Draw(t, "odd"), "disruptions": value.Draw(t, "disruptions"),
 			"lastFailure": rapid.OneOf(value, rapid.Custom(func(t *rapid.T) any {
 				read := map[string]any{}
 				for _, field := range []string{"pod", "container", "init", "exitCode", "signal", "reason", "disruption", "node", "at"} {
@@ -203,6 +207,7 @@ func FuzzLedger(f *testing.F) {
 	f.Add(`{"job":"u","restarts":3,"succeeded":{"worker":"0-3,7","ps":"bitmap:jw"}}`)
 	f.Add(`{"job":"u","restarts":3,"verdict":"Failed","at":"2026-01-01T00:00:00Z"}`)
 	f.Add(`{"job":"u","restarts":1,"lastFailure":{"pod":"p","container":"c","init":true,"exitCode":137,"signal":9,"reason":"OOMKilled","disruption":"x","node":"n","at":"2026-01-01T00:00:00Z"}}`)
+	f.Add(`{"job":"u","restarts":0,"disruptions":2,"failed":{"worker-0":{"pod":"p","row":2}}}`)
 	f.Add(`{"job":"u","lastFailure":{"pod":"\u202e\n","exitCode":1e99,"init":"yes","at":"9999-12-31T23:59:59-10:00"}}`)
 	f.Add(`{"JOB":"u","job":"u","restarts":0,"restarts":` + strings.Repeat("[", 5000))
 	f.Fuzz(func(t *testing.T, text string) { checkLedger(t, text) })

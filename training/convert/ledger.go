@@ -29,6 +29,7 @@ func ledgerOf(kind *training.Kind, owner types.UID, annotations any) training.Le
 	var read struct {
 		Job       types.UID
 		Restarts  json.RawMessage
+		Disrupted json.RawMessage `json:"disruptions"`
 		Failed    map[string]json.RawMessage
 		Succeeded map[string]json.RawMessage
 		Terminal  json.RawMessage `json:"verdict"`
@@ -39,7 +40,7 @@ func ledgerOf(kind *training.Kind, owner types.UID, annotations any) training.Le
 	if err := json.Unmarshal([]byte(text), &read); isSyntax(err) || read.Job != owner || owner == "" {
 		return training.Ledger{}
 	}
-	ledger := training.Ledger{Job: owner, Restarts: countOf(read.Restarts)}
+	ledger := training.Ledger{Job: owner, Restarts: countOf(read.Restarts), Disruptions: countOf(read.Disrupted)}
 	if v := training.ConditionType(stringOf(read.Terminal)); v == training.Succeeded || v == training.Failed {
 		ledger.Terminal, ledger.At = v, new(statusReader).moment(stringOf(read.At))
 	}

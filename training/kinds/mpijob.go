@@ -109,8 +109,6 @@ var mpiJobKind = &training.Kind{
 	Pod:       mpiPod,
 	Sentences: mpiSentences,
 
-	TellsEviction: true,
-
 	Unlike: training.UnlikeVersion{Name: "v2beta1",
 		Want: "have none: this operator starts the processes of a job of kubeflow.org/v1 by kubectl exec, and an image for v2beta1 expects SSH",
 		Hint: "submit it as kubeflow.org/v1; if its image runs in that way, remove the annotation"},

@@ -85,7 +85,7 @@ func TestFailureIsBounded(t *testing.T) {
 
 // TestHealthyPodKeepsNoFailure: the failure of a pod takes a pointer of those that have none.
 func TestHealthyPodKeepsNoFailure(t *testing.T) {
-	p := &lean.Object{Spec: lean.Spec{NodeName: "n"}, Status: lean.Status{Phase: corev1.PodRunning, Containers: []lean.Container{{Name: "main"}}}}
+	p := &lean.Object{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{training.AnnotationRestartCount: "0"}}, Spec: lean.Spec{NodeName: "n"}, Status: lean.Status{Phase: corev1.PodRunning, Containers: []lean.Container{{Name: "main"}}}}
 	if n := testing.AllocsPerRun(100, func() { slimPod(p) }); n > 1 {
 		t.Errorf("%v allocations for a healthy pod, want the state alone", n)
 	}

@@ -105,7 +105,7 @@ func ending(reason string) string {
 	}
 	refused, evicted := training.ReasonPodNotAdmitted, training.ReasonPodEvicted
 	return named(map[string]string{
-		"Evicted": evicted, "Terminated": evicted, "Preempting": training.ReasonPodPreempted, "NodeLost": training.ReasonPodNodeLost,
+		"Evicted": evicted, "Terminated": evicted, "Shutdown": evicted, "Preempting": training.ReasonPodPreempted, "NodeLost": training.ReasonPodNodeLost,
 		"UnexpectedAdmissionError": refused, "TopologyAffinityError": refused, "SMTAlignmentError": refused, "SysctlForbidden": refused,
 		"AppArmor": refused, "NodeShutdown": refused, "NodeAffinity": refused, "NodeName": refused, "NodePorts": refused,
 		"PodOSNotSupported": refused, "PodOSSelectorNodeLabelDoesNotMatch": refused,

@@ -142,6 +142,7 @@ func slimPod(p *lean.Object) any {
 	s := &training.PodState{ReplicaType: cmp.Or(p.Labels[training.LabelReplicaType], rtype), Phase: p.Status.Phase, Problem: problemOf(p)}
 	s.Ready = rtype == training.JobRoleWorker && condition(&p.Status, ready, isTrue) != nil
 	s.Failure = failureOf(p)
+	s.Disrupted = isDisrupted(&p.Status)
 	row, _ := strconv.ParseInt(p.Annotations[training.AnnotationRestartCount], 10, 64) // no number: 0; one too large: the largest
 	s.ConsecutiveFailures = training.Count(row)
 	for _, c := range p.Status.InitContainers {
@@ -163,7 +164,7 @@ func slimPod(p *lean.Object) any {
 func samePod(a, b any) bool {
 	was, ok1 := a.(*training.PodState)
 	is, ok2 := b.(*training.PodState)
-	return ok1 && ok2 && reasonOf(was.Problem) == reasonOf(is.Problem) && was.ReplicaType == is.ReplicaType && was.Phase == is.Phase && was.Ready == is.Ready && sameFailure(was.Failure, is.Failure) && was.Restarts == is.Restarts && was.ConsecutiveFailures == is.ConsecutiveFailures && slices.Equal(was.Exits, is.Exits)
+	return ok1 && ok2 && reasonOf(was.Problem) == reasonOf(is.Problem) && was.ReplicaType == is.ReplicaType && was.Phase == is.Phase && was.Ready == is.Ready && was.Disrupted == is.Disrupted && sameFailure(was.Failure, is.Failure) && was.Restarts == is.Restarts && was.ConsecutiveFailures == is.ConsecutiveFailures && slices.Equal(was.Exits, is.Exits)
 }
 
 func reasonOf(p *training.PodProblem) string {

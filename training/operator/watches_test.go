@@ -48,7 +48,7 @@ func TestWhatOfAPodWakes(t *testing.T) {
 	pod := func() *training.PodState {
 		return &training.PodState{ReplicaType: "worker", Phase: "Running", Exits: []training.Exit{{Container: "tensorflow", Code: 1}}, Restarts: 1, ConsecutiveFailures: 1,
 			Problem: &training.PodProblem{Reason: training.ReasonPodUnschedulable, Detail: "0/3 nodes"},
-			Ready:   true, Failure: &training.PodFailure{Cause: training.Cause{Reason: "Evicted", Message: "memory"}, Disruption: "TerminationByKubelet", Node: "n", At: 7,
+			Ready:   true, Disrupted: true, Failure: &training.PodFailure{Cause: training.Cause{Reason: "Evicted", Message: "memory"}, Disruption: "TerminationByKubelet", Node: "n", At: 7,
 				Ends: []training.ContainerEnd{{Container: "tensorflow", Code: 1, Reason: "Error", At: 7}}}}
 	}
 	for what, c := range map[string]struct {
@@ -65,6 +65,7 @@ func TestWhatOfAPodWakes(t *testing.T) {
 		"its words":        {func(p *training.PodState) { p.Problem.Detail = "0/4 nodes" }, true},
 		"readiness":        {func(p *training.PodState) { p.Ready = false }, false},
 		"another cause":    {func(p *training.PodState) { p.Failure.Cause.Reason = "NodeLost" }, false},
+		"whose fault":      {func(p *training.PodState) { p.Disrupted = false }, false},
 		"a disruption":     {func(p *training.PodState) { p.Failure.Disruption = "PreemptionByScheduler" }, false},
 		"its time":         {func(p *training.PodState) { p.Failure.At++ }, false},
 		"the node":         {func(p *training.PodState) { p.Failure.Node = "m" }, false},

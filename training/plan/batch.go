@@ -140,9 +140,18 @@ func (d *draft) createBatch(rtype *training.ReplicaType, suspend bool) {
 	if limit := d.Job.Batch.Deadline; limit.Set {
 		spec["activeDeadlineSeconds"] = limit.Value
 	}
+	if rtype.Restart == training.RestartNever { // with another policy the API server refuses it
+		spec["podFailurePolicy"] = ignoreDisruptions()
+	}
 	r := schema.Jobs()
 	d.plan.Create = append(d.plan.Create, schema.Object{Resource: r, Namespace: meta.Namespace, Name: meta.Name, Body: schema.JSON(map[string]any{
 		"apiVersion": r.APIVersion(), "kind": r.Kind, "metadata": meta, "spec": spec})})
+}
+
+// ignoreDisruptions returns the pod failure policy with which a disrupted pod does not count towards the limit of the Job.
+func ignoreDisruptions() map[string]any {
+	disrupted := map[string]string{"type": string(corev1.DisruptionTarget), "status": string(corev1.ConditionTrue)}
+	return map[string]any{"rules": []any{map[string]any{"action": "Ignore", "onPodConditions": []any{disrupted}}}}
 }
 
 // batchTemplate returns the pod template of the Job.
@@ -283,7 +292,7 @@ func (d *draft) activeBatch() bool {
 	return true
 }
 
-// batchFailed fails the job if the Job has failed, or if replicas were evicted that are not replaced.
+// batchFailed fails the job if the Job has failed, or can never run.
 func (d *draft) batchFailed() bool {
 	rtype := d.Job.BatchReplicaType()
 	if rtype == nil {
@@ -302,18 +311,7 @@ func (d *draft) batchFailed() bool {
 	if d.mayBeUnseen() { // it may have succeeded, which would count first
 		return false
 	}
-	evicted, all := 0, 0
-	for i := range d.replicas {
-		all++
-		if r := &d.replicas[i]; r.isEvicted() && r.replicaType.Restart == training.RestartNever && !d.isOfEarlierRun(r.pod) {
-			evicted++
-		}
-	}
-	if evicted == 0 {
-		return d.awaitedFailed(rtype)
-	}
-	d.concludeAs(training.Failed, d.Head.Kind.Reason(training.ReasonEvictedWorkers), fmt.Sprintf("%d/%d workers are evicted", evicted, all), CountFailed)
-	return true
+	return d.awaitedFailed(rtype)
 }
 
 // awaitedFailed fails the job if the Job waits for replicas of another type and too many of these have failed and are not replaced.
@@ -327,12 +325,12 @@ func (d *draft) awaitedFailed(rtype *training.ReplicaType) bool {
 	left := awaited.Replicas
 	for i := range d.replicas {
 		r := &d.replicas[i]
-		if r.replicaType != awaited || r.pod == nil || r.pod.Phase != corev1.PodFailed || r.pod.Deleting {
+		if r.replicaType != awaited || r.pod == nil || r.pod.Phase != corev1.PodFailed || r.pod.Deleting || r.pod.Disrupted {
 			continue
 		}
 		if left--; left < awaited.Needed() {
 			first := d.firstFailure(func(r *replica) bool { return r.replicaType == awaited && d.hasFailedNow(r) })
-			d.failBecauseOf(first, training.ReasonFailed, fmt.Sprintf("%s failed before %s workers were ready, and is not replaced", r.pod.Name, neededOf(awaited)))
+			d.failBecauseOf(first, fmt.Sprintf("%s failed before %s workers were ready, and is not replaced", r.pod.Name, neededOf(awaited)))
 			return true
 		}
 	}
@@ -345,17 +343,6 @@ func neededOf(rtype *training.ReplicaType) string {
 		return "all"
 	}
 	return strconv.Itoa(rtype.Needed())
-}
-
-// isOfEarlierRun reports whether the pod was created before the last suspension and only a finalizer keeps it. A pod that
-// is not being deleted belongs to this run, whatever its age: the API server's clock may lag.
-func (d *draft) isOfEarlierRun(pod *training.Pod) bool {
-	return pod.Deleting && !pod.Created.IsZero() && d.status.StartTime != nil && pod.Created.Before(d.status.StartTime.Time)
-}
-
-// isEvicted reports whether the kubelet evicted the pod, whether it is being deleted or not.
-func (r *replica) isEvicted() bool {
-	return r.pod != nil && r.pod.Phase == corev1.PodFailed && r.pod.Failure != nil && r.pod.Failure.Cause.Reason == training.ReasonEvicted
 }
 
 // lastOfBatch returns the newest failed pod of the Job, or nil.

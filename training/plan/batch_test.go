@@ -47,33 +47,6 @@ func TestTallyBatch(t *testing.T) {
 	}
 }
 
-// TestEvictedReplica: an evicted worker that is not replaced ends the job. A worker from before a suspension, which only a
-// finalizer keeps, does not.
-func TestEvictedReplica(t *testing.T) {
-	began := metav1.Time{Time: time.Unix(1790000000, 0)}
-	for name, c := range map[string]struct {
-		pod   training.Pod
-		start *metav1.Time
-		want  bool
-	}{
-		"stands":                         {training.Pod{Created: began.Add(time.Second)}, &began, true},
-		"is deleted":                     {training.Pod{Created: began.Add(time.Second), Deleting: true}, &began, true},
-		"is deleted, of the same second": {training.Pod{Created: began.Time, Deleting: true}, &began, true},
-		"is deleted, of the time before": {training.Pod{Created: began.Add(-time.Second), Deleting: true}, &began, false},
-		"stands, made by a slow clock":   {training.Pod{Created: began.Add(-time.Second)}, &began, true},
-		"is deleted, no start is known":  {training.Pod{Created: began.Add(-time.Second), Deleting: true}, nil, true},
-		"is deleted, made at no time":    {training.Pod{Deleting: true}, &began, true},
-	} {
-		c.pod.Phase, c.pod.Failure = corev1.PodFailed, &training.PodFailure{Cause: training.Cause{Reason: training.ReasonEvicted}}
-		d := withBatch("")
-		d.status.StartTime = c.start
-		d.replicas = []replica{{replicaType: &training.ReplicaType{Restart: training.RestartNever}, pod: &c.pod}}
-		if got := d.batchFailed(); got != c.want || d.status.Is(training.Failed) != c.want {
-			t.Errorf("a worker that %s: failed %v, %+v", name, got, d.status)
-		}
-	}
-}
-
 // TestCleanBatchPods: cleanPodPolicy All deletes the pods of our Job, but not those of another Job with our label.
 func TestCleanBatchPods(t *testing.T) {
 	d := withBatch(training.BatchComplete)

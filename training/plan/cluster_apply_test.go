@@ -58,10 +58,17 @@ func (w *cluster) record(ledger training.Ledger) error {
 			return fmt.Errorf("pod %s of %s is counted twice", failure.Pod, name)
 		}
 		w.counted[failure.Pod] = true
-		w.total = training.Count(w.total + restartsOf(w.pods[w.meta.Name+"-"+name]))
+		pod := w.pods[w.meta.Name+"-"+name]
+		w.total = training.Count(w.total + restartsOf(pod))
+		if pod.Disrupted {
+			w.disruptions = training.Count(w.disruptions + 1)
+		}
 	}
 	if ledger.Terminal != "" && ledger.Terminal != w.status.Terminal() {
 		return fmt.Errorf("the ledger says %s, the status %s", ledger.Terminal, w.status.Terminal())
+	}
+	if ledger.Disruptions != w.disruptions {
+		return fmt.Errorf("%d disruptions, must be %d", ledger.Disruptions, w.disruptions)
 	}
 	if ledger.Restarts != w.total {
 		return fmt.Errorf("a total of %d, must be %d", ledger.Restarts, w.total)
@@ -73,6 +80,7 @@ func (w *cluster) record(ledger training.Ledger) error {
 // tamper replaces the stored ledger.
 func (w *cluster) tamper(ledger training.Ledger) {
 	w.ledger, w.total = ledger, training.Count(ledger.Restarts)
+	w.disruptions = training.Count(ledger.Disruptions)
 	clear(w.counted)
 }
 

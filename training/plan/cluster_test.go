@@ -90,6 +90,8 @@ type cluster struct {
 	// counted holds all failed pods that were ever recorded, and total their restarts.
 	counted map[types.UID]bool
 	total   int64
+	// disruptions are those of these pods that were disrupted.
+	disruptions int64
 }
 
 func newCluster() *cluster {
@@ -266,7 +268,11 @@ func (w *cluster) setPod(t *testing.T, name, words string) {
 		case "replica-type":
 			p.ReplicaType = value
 		case "evicted":
-			f.Cause = training.Cause{Reason: training.ReasonEvicted}
+			f.Cause = training.Cause{Reason: "Evicted"}
+			p.Disrupted = true
+		case "disrupted":
+			f.Disruption = value
+			p.Disrupted = true
 		case "problem": // the reason, and in brackets what is said of it, with _ for spaces
 			reason, detail, _ := strings.Cut(strings.TrimSuffix(value, ")"), "(")
 			p.Problem = &training.PodProblem{Reason: reason, Detail: strings.ReplaceAll(detail, "_", " ")}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,14 +23,18 @@ const (
 // failureActionOf returns the failure action of a replica, see also training.RestartPolicy. A pod that is being deleted has
 // none. A pod that was running when it was deleted, or that vanished, has not failed: it is only missing.
 //
-//	replica type's policy      exit code            failure action       of an expendable replica type
-//	Always, OnFailure  any                  replaced   replaced
-//	Never              any                  fatal      stays
-//	ExitCode           up to 127            fatal      stays
-//	ExitCode           from 128 or unknown  replaced   replaced
+//	replica type's policy  exit code                failure action  of an expendable replica type
+//	any                    any, if it is disrupted  replaced        replaced
+//	Always, OnFailure      any                      replaced        replaced
+//	Never                  any                      fatal           stays
+//	ExitCode               up to 127                fatal           stays
+//	ExitCode               from 128 or unknown      replaced        replaced
 func failureActionOf(r *replica) failureAction {
 	if r.pod == nil || r.pod.Deleting || r.pod.Phase != corev1.PodFailed {
 		return stays
+	}
+	if r.pod.Disrupted {
+		return replaced
 	}
 	switch r.replicaType.Restart {
 	case training.RestartAlways, training.RestartOnFailure:
@@ -51,14 +56,11 @@ func failed(d *draft) bool {
 		return true
 	}
 	var rtype *training.ReplicaType
-	count, reason := 0, training.ReasonEvictedWorkers
+	count := 0
 	for i := range d.replicas {
 		r := &d.replicas[i]
 		if failureActionOf(r) != fatal {
 			continue
-		}
-		if !r.isEvicted() || !d.Head.Kind.TellsEviction {
-			reason = training.ReasonFailed
 		}
 		if rtype == nil || rtype == r.replicaType {
 			rtype = r.replicaType
@@ -72,7 +74,8 @@ func failed(d *draft) bool {
 	if rtype.Restart == training.RestartExitCode {
 		message = fmt.Sprintf("job %q is failing because %q replica(s) failed.", d.Head.Meta.Name, rtype.Name)
 	}
-	d.failBecauseOf(d.firstFailure(d.hasFailedNow), reason, message)
+	isFatal := func(r *replica) bool { return failureActionOf(r) == fatal }
+	d.failBecauseOf(earlier(d.firstFailure(isFatal), d.firstFailure(d.hasFailedNow)), message)
 	return true
 }
 
@@ -123,9 +126,18 @@ func (d *draft) restart() bool {
 	}
 	if rtype != nil {
 		d.drop(training.Running)
-		first := d.firstFailure(func(r *replica) bool { return failureActionOf(r) == replaced })
+		isReplaced := func(r *replica) bool { return failureActionOf(r) == replaced }
 		d.set(training.Restarting, metav1.ConditionTrue, d.Head.Kind.Reason(training.ReasonRestarting),
-			naming(first, fmt.Sprintf("job %s is restarting because %s replica(s) failed.", d.Head.Meta.Name, rtype.Name)))
+			naming(d.firstFailure(isReplaced), d.whyRestarting(rtype)))
 	}
 	return rtype != nil || terminating && d.status.Is(training.Restarting)
+}
+
+// whyRestarting returns the message of the condition Restarting, without the pod that failed first.
+func (d *draft) whyRestarting(rtype *training.ReplicaType) string {
+	hasFailedItself := func(r replica) bool { return failureActionOf(&r) == replaced && !r.pod.Disrupted }
+	if slices.ContainsFunc(d.replicas, hasFailedItself) {
+		return fmt.Sprintf("job %s is restarting because %s replica(s) failed.", d.Head.Meta.Name, rtype.Name)
+	}
+	return fmt.Sprintf("job %s is restarting because %s replica(s) were disrupted.", d.Head.Meta.Name, rtype.Name)
 }

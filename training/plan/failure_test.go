@@ -43,6 +43,10 @@ func TestFailureAction(t *testing.T) {
 		if got := failureActionOf(r); got != test.want {
 			t.Errorf("%+v: got %v", test, got)
 		}
+		r.pod.Disrupted = true
+		if got := failureActionOf(r); got != replaced {
+			t.Errorf("%+v, disrupted: got %v", test, got)
+		}
 		r.pod.Deleting = true
 		if got := failureActionOf(r); got != stays {
 			t.Errorf("%+v, deleting: got %v", test, got)

@@ -31,9 +31,10 @@ func earlier(first, next *training.FailedPod) *training.FailedPod {
 	return first
 }
 
-// hasFailedNow reports whether the pod of a replica has failed, and was not reported before as one that is replaced.
+// hasFailedNow reports whether the pod of a replica has failed, and was not reported before as one that is replaced. A pod that
+// is being deleted ends because of that, unless it was disrupted, as by a drain: then others fail because of it.
 func (d *draft) hasFailedNow(r *replica) bool {
-	return r.pod != nil && r.pod.Phase == corev1.PodFailed && !r.pod.Deleting && !d.onRecord(r)
+	return r.pod != nil && r.pod.Phase == corev1.PodFailed && (!r.pod.Deleting || r.pod.Disrupted) && !d.onRecord(r)
 }
 
 // firstFailureBefore returns the pod of a finished job that failed first, if it is known to have failed before the end of the
@@ -47,9 +48,9 @@ func (d *draft) firstFailureBefore(end *metav1.Time) *training.FailedPod {
 }
 
 // failBecauseOf fails the job. The message names the pod that failed first, if there is one.
-func (d *draft) failBecauseOf(first *training.FailedPod, reason, message string) {
+func (d *draft) failBecauseOf(first *training.FailedPod, message string) {
 	d.failure = first
-	d.conclude(training.Failed, reason, naming(first, message), CountFailed)
+	d.fail(naming(first, message))
 }
 
 // naming appends the pod that failed first to a message, which clients know without it.

@@ -268,6 +268,9 @@ func printPlan(out *strings.Builder, p Plan, bodies bool) {
 	}
 	if l := p.Ledger; l != nil {
 		fmt.Fprintf(out, "  ledger  %d restarts", l.Restarts)
+		if l.Disruptions > 0 {
+			fmt.Fprintf(out, ", %d disruptions", l.Disruptions)
+		}
 		if l.Terminal != "" {
 			fmt.Fprintf(out, ", %s at %s", l.Terminal, clockOf(l.At))
 		}

@@ -80,8 +80,12 @@ func brokenJob(o Observed, p Plan) (broken []string) {
 	if p.Requeue < 0 {
 		say("recheck %s", p.Requeue)
 	}
+	hadDisruptions := training.Count(o.Head.Ledger.Disruptions)
+	if p.Ledger != nil && p.Ledger.Disruptions < hadDisruptions {
+		say("the disruptions went from %d to %d", hadDisruptions, p.Ledger.Disruptions)
+	}
 	if had := training.Count(o.Head.Ledger.Restarts); p.Ledger != nil && p.Ledger.Terminal == "" &&
-		(p.Ledger.Restarts < had || p.Ledger.Restarts == had && had != training.MaxCount && reflect.DeepEqual(p.Ledger.Succeeded, o.Head.Ledger.Succeeded)) {
+		(p.Ledger.Restarts < had || p.Ledger.Restarts == had && had != training.MaxCount && p.Ledger.Disruptions == hadDisruptions && hadDisruptions != training.MaxCount && reflect.DeepEqual(p.Ledger.Succeeded, o.Head.Ledger.Succeeded)) {
 		say("the total went from %d to %d", had, p.Ledger.Restarts)
 	}
 	if had := o.Head.Ledger.Terminal; had != "" && o.Rejection == nil && len(p.Create) > 0 || had != "" && p.Ledger != nil {

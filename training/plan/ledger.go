@@ -32,6 +32,7 @@ func (r *replica) inLedger() string { return r.replicaType.Replica(r.index) }
 func (d *draft) note() {
 	kept := d.standing()
 	total, fresh := training.Count(d.ledger.Restarts), false
+	disruptions := training.Count(d.ledger.Disruptions)
 	var first *training.FailedPod
 	for i := range d.replicas {
 		r := &d.replicas[i]
@@ -39,12 +40,15 @@ func (d *draft) note() {
 			first = earlier(first, r.pod.FailureOf(r.replicaType.Container))
 			kept[r.inLedger()] = training.Failure{Pod: r.pod.UID, ConsecutiveFailures: d.consecutiveFailuresOf(r.pod)}
 			total, fresh = training.Count(total+restartsOf(r.pod)), true
+			if r.pod.Disrupted {
+				disruptions = training.Count(disruptions + 1)
+			}
 		}
 	}
 	if !fresh {
 		return
 	}
-	d.ledger = training.Ledger{Job: d.Head.Meta.UID, Restarts: total, Failed: kept, Succeeded: d.ledger.Succeeded, LastFailure: first}
+	d.ledger = training.Ledger{Job: d.Head.Meta.UID, Restarts: total, Disruptions: disruptions, Failed: kept, Succeeded: d.ledger.Succeeded, LastFailure: first}
 	ledger := d.ledger
 	d.plan.Ledger = &ledger
 	d.count(CountRestarted)
@@ -71,7 +75,7 @@ func (d *draft) noteTerminal() {
 		last = cmp.Or(d.failure, d.firstFailureBefore(end), last)
 	}
 	d.ledger = training.Ledger{Job: d.Head.Meta.UID, Restarts: training.Count(d.ledger.Restarts),
-		Terminal: terminal(&d.status), At: d.status.CompletionTime.DeepCopy(), LastFailure: last}
+		Disruptions: training.Count(d.ledger.Disruptions), Terminal: terminal(&d.status), At: d.status.CompletionTime.DeepCopy(), LastFailure: last}
 	ledger := d.ledger
 	d.plan.Ledger = &ledger
 }
@@ -95,9 +99,15 @@ func (d *draft) standing() map[string]training.Failure {
 	return kept
 }
 
-// restartsOf returns the restarts that a failed pod counts for: its replacement plus the kubelet's restarts in it, whose count
-// is lost with the pod.
-func restartsOf(pod *training.Pod) int64 { return 1 + training.Count(pod.Restarts) }
+// restartsOf returns the restarts that a failed pod counts for: its replacement, unless it was disrupted, plus the kubelet's
+// restarts in it, whose count is lost with the pod.
+func restartsOf(pod *training.Pod) int64 {
+	restarts := training.Count(pod.Restarts)
+	if !pod.Disrupted {
+		restarts++
+	}
+	return restarts
+}
 
 func (d *draft) consecutiveFailuresOf(pod *training.Pod) int64 {
 	if d.Now.Sub(pod.Created) >= consecutiveEnds {

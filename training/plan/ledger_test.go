@@ -23,7 +23,7 @@ func anyLedger(t *rapid.T, w *cluster) training.Ledger {
 	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
 		uids = append(uids, w.pods[name].UID)
 	}
-	l := training.Ledger{Job: w.meta.UID, Restarts: numbers.Draw(t, "total"), Failed: map[string]training.Failure{}}
+	l := training.Ledger{Job: w.meta.UID, Restarts: numbers.Draw(t, "total"), Disruptions: numbers.Draw(t, "disruptions"), Failed: map[string]training.Failure{}}
 	for range rapid.IntRange(0, 3).Draw(t, "failures") {
 		replica := rapid.SampledFrom([]string{"", "-", "worker-0", "worker-1", "ps-0", "worker-9"}).Draw(t, "replica")
 		l.Failed[replica] = training.Failure{Pod: rapid.SampledFrom(uids).Draw(t, "pod"), ConsecutiveFailures: numbers.Draw(t, "row")}
@@ -137,7 +137,9 @@ func TestLimitHolds(t *testing.T) {
 			for _, name := range slices.Sorted(maps.Keys(w.pods)) {
 				if p := w.pods[name]; p.Phase == corev1.PodPending && !p.Deleting && strings.HasPrefix(name, "j-worker-") && rapid.Bool().Draw(t, "fails") {
 					p.Phase = corev1.PodFailed
-					failures++
+					if p.Disrupted = rapid.IntRange(0, 3).Draw(t, "disrupted") == 0; !p.Disrupted {
+						failures++
+					}
 				}
 			}
 		}

@@ -27,6 +27,8 @@ func expired(d *draft) bool {
 //	who restarts   a limit of n is reached                       n = 0
 //	the operator   when it would have to for the n+1-th time     a pod that would be replaced fails the job
 //	a kubelet      when it has for the n-th time (as in 1.9)     its first restart does
+//
+// The replacement of a disrupted pod does not count, but the restarts by its kubelet do.
 func exhausted(d *draft) bool {
 	limit := d.Job.Policy.Backoff
 	if !limit.Set {
@@ -35,10 +37,10 @@ func exhausted(d *draft) bool {
 	needed, kubelets := training.Count(d.ledger.Restarts), int64(0) // claims, all of them; the sums must not wrap
 	for i := range d.replicas {
 		r := &d.replicas[i]
-		if failureActionOf(r) == replaced && !d.onRecord(r) {
+		switch {
+		case failureActionOf(r) == replaced && !d.onRecord(r) && !r.pod.Disrupted:
 			needed += restartsOf(r.pod)
-		}
-		if r.pod != nil && !r.pod.Deleting && !hasEnded(r.pod) {
+		case failureActionOf(r) == replaced && !d.onRecord(r), r.pod != nil && !r.pod.Deleting && !hasEnded(r.pod):
 			kubelets += training.Count(r.pod.Restarts)
 		}
 	}
@@ -46,12 +48,12 @@ func exhausted(d *draft) bool {
 		return false
 	}
 	first := d.firstFailure(func(r *replica) bool {
-		return d.hasFailedNow(r) || r.pod != nil && !r.pod.Deleting && !hasEnded(r.pod) && r.pod.Restarts > 0
+		return d.hasFailedNow(r) && (!r.pod.Disrupted || r.pod.Restarts > 0) || r.pod != nil && !r.pod.Deleting && !hasEnded(r.pod) && r.pod.Restarts > 0
 	})
 	if first == nil {
 		first = d.ledger.LastFailure
 	}
-	d.failBecauseOf(first, training.ReasonFailed, fmt.Sprintf("Job %s has failed because it has reached the specified backoff limit", d.Head.Meta.Name))
+	d.failBecauseOf(first, fmt.Sprintf("Job %s has failed because it has reached the specified backoff limit", d.Head.Meta.Name))
 	return true
 }
 

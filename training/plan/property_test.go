@@ -120,6 +120,7 @@ func (w *cluster) happen(t *rapid.T) {
 				p.Exits = []training.Exit{{Container: w.kind.Container, Code: rapid.SampledFrom([]int32{0, 1, 127, 128, 137, -1}).Draw(t, "code")}}
 			}
 			p.Failure = anyFailure(t, w.kind.Container)
+			p.Disrupted = rapid.Bool().Draw(t, "disrupted")
 		}
 	case 7:
 		if p := pick(); p != nil {

@@ -80,6 +80,7 @@ func (d *draft) forgetSuccesses() {
 
 func (d *draft) enterSuccesses(found map[string]training.Indices) {
 	d.ledger.Job, d.ledger.Restarts, d.ledger.Succeeded = d.Head.Meta.UID, training.Count(d.ledger.Restarts), found
+	d.ledger.Disruptions = training.Count(d.ledger.Disruptions)
 	ledger := d.ledger
 	d.plan.Ledger = &ledger
 }

@@ -183,11 +183,11 @@ func settledJob(job *unstructured.Unstructured) bool {
 	return state.Type == "Succeeded" || state.Type == "Failed" && state.Reason != "InvalidSpec"
 }
 
-// evict is a kubelet's step: the pod of that name is evicted from its node.
+// evict is a kubelet's step: the first pod of that name is evicted from its node.
 func evict(name string, when Check) Step {
 	evicted := func(v history.View) (bool, string) {
 		pod := v.Pod(v.Name + "-" + name)
-		return v.Job != nil && settledJob(v.Job) || pod != nil && ended(pod), describe(v)
+		return v.Job != nil && settledJob(v.Job) || pod != nil && (v.Incarnations[pod.GetUID()] > 1 || ended(pod)), describe(v)
 	}
 	return Step{Name: "pod " + name + " is evicted", When: either(evicted, all(runWithoutService(name), when)), Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()

@@ -150,7 +150,7 @@ func checkSSHPath(at string) (problems []schema.Problem) {
 }
 
 // lower moves the limits of the job to the batch/v1 Job of the launcher, which also decides how the job ends. A failed
-// worker only fails the job if it was evicted, or if the launcher still waits for it.
+// worker only fails the job if the launcher still waits for it.
 func lower(job *training.Job, options any) []schema.Problem {
 	spec := optionsOf(options)
 	own := mpiJob{slots: defaultSlots, launcherWorks: deref(spec.RunLauncherAsWorker), sshPath: rootSSH, implementation: openMPI}
