@@ -130,7 +130,7 @@ func mpi2Success(t *testing.T, r *rig) {
 		t.Errorf("the secret is of type %q: %v", secret.Type, err)
 	}
 	service, err := r.typed.CoreV1().Services(ns).Get(context.Background(), "pi", metav1.GetOptions{})
-	if err != nil || service.Spec.ClusterIP != "None" || service.Spec.Selector[training.LabelJob] != "pi" {
+	if err != nil || service.Spec.ClusterIP != "None" || !service.Spec.PublishNotReadyAddresses || service.Spec.Selector[training.LabelJob] != "pi" {
 		t.Errorf("service: %+v, %v", service.Spec, err)
 	}
 	head := r.awaitState(t, ns, "pi", training.Succeeded)

@@ -122,8 +122,8 @@ type servicePort struct {
 	Port int32  `json:"port"`
 }
 
-// service returns a replica's service. It is headless: it only gives the pod a name. targetPort is omitted and
-// defaults to port.
+// service returns a replica's service. It is headless: it only gives the pod a name. Replicas look each other up before they
+// are ready, so the name must exist before the pod is ready. targetPort is omitted and defaults to port.
 func (w *builder) service(r *replica) schema.Object {
 	labels := w.job.ReplicaLabels(r.replicaType, r.index)
 	meta := w.metadata(r, raw(labels))
@@ -133,10 +133,11 @@ func (w *builder) service(r *replica) schema.Object {
 		Metadata   metadata `json:"metadata"`
 		Spec       any      `json:"spec"`
 	}{"v1", "Service", meta, struct {
-		ClusterIP string            `json:"clusterIP"`
-		Selector  map[string]string `json:"selector"`
-		Ports     []servicePort     `json:"ports,omitempty"`
-	}{"None", labels, w.servicePorts(r.replicaType)}})
+		ClusterIP                string            `json:"clusterIP"`
+		PublishNotReadyAddresses bool              `json:"publishNotReadyAddresses"`
+		Selector                 map[string]string `json:"selector"`
+		Ports                    []servicePort     `json:"ports,omitempty"`
+	}{"None", true, labels, w.servicePorts(r.replicaType)}})
 	return schema.Object{Resource: schema.Services(), Namespace: meta.Namespace, Name: meta.Name, Body: body}
 }
 

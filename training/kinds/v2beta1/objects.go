@@ -24,7 +24,7 @@ func dependents(job *training.Job, running training.RunningReplicas) []training.
 		{Resource: schema.Services(), Labels: app, Spec: map[string]json.RawMessage{
 			"clusterIP":                schema.JSON("None"),
 			"selector":                 schema.JSON(map[string]string{training.LabelOperator: job.Kind.Controller, training.LabelJob: job.Meta.Name}),
-			"publishNotReadyAddresses": schema.JSON(ownOf(job).launcherWorks),
+			"publishNotReadyAddresses": schema.JSON(true), // hosts look each other up before they are ready
 		}},
 		{Resource: schema.Secrets(), Name: job.Meta.Name + behindSSH, Labels: app, Generate: training.GenerateSSHKey,
 			Content: map[string]json.RawMessage{"type": schema.JSON("kubernetes.io/ssh-auth")}},
