@@ -60,9 +60,9 @@ type ReplicaType struct {
 	Template []byte
 	// Container is the name of the container whose exit code counts as the exit code of the replica.
 	Container string
-	// Ports are the ports of the training container, the first of each name, in the order of the template.
+	// Ports are the ports of its services: see ServicePorts. Those of the training container come before those of others.
 	Ports []Port
-	// Port is the number of the port named Kind.Port.Name.
+	// Port is the number of the port named Kind.Port.Name. Environment variables contain it.
 	Port int32
 	// Expendable replica types may fail without failing the job (workers of a dynamic TFJob).
 	Expendable bool

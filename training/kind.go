@@ -37,7 +37,8 @@ type Kind struct {
 	// FirstContainer: the first container of a pod gets the environment and all other additions, whatever its name. It
 	// also determines the exit code of the replica if no container has the name in Container.
 	FirstContainer bool
-	// Port is added to the training container if it has no port of this name. Without a name, no port is added.
+	// Port is added to the training container if it has no port of this name, nor a TCP port of this number. Without a name, no
+	// port is added.
 	Port Port
 	// Restart is the default restart policy of a replica type.
 	Restart RestartPolicy

@@ -38,8 +38,10 @@ func (r *reader) template(raw map[string]any, rtype *training.ReplicaType) pod {
 			pod.training = 0
 		}
 		if pod.training >= 0 {
-			rtype.Ports, rtype.Port, pod.defaultPort = r.withDefault(namedPorts(list[pod.training]))
-			pod.defaultPort = pod.defaultPort && !onHost(spec, rtype.Port)
+			var isDeclared bool
+			rtype.Port, isDeclared = r.ownPort(list[pod.training])
+			rtype.Ports = r.servicePorts(spec, list, pod.training, rtype.Port)
+			pod.defaultPort = r.kind.Port.Name != "" && !isDeclared && !onHost(spec, rtype.Port)
 		}
 	}
 	return pod
@@ -135,35 +137,65 @@ func quotedNames(names []string) string {
 	return text
 }
 
-// namedPorts returns the named ports of a container, the first of each name. Numbers out of range were reported before.
-func namedPorts(raw any) (ports []training.Port) {
-	container, _ := raw.(map[string]any)
-	list, _ := container["ports"].([]any)
-	taken := make(map[string]bool, len(list))
-	for _, item := range list {
-		fields, _ := item.(map[string]any)
-		name, _ := fields["name"].(string)
-		if name == "" || taken[name] {
-			continue
+// ownPort returns the number of the kind's own port: the port of that name in the training container, whatever its protocol,
+// else the default. isDeclared reports whether the container declares the number, under this or another name. A second entry
+// of a number would break server-side apply. The number is 0 if the kind has no port.
+func (r *reader) ownPort(trainer any) (number int32, isDeclared bool) {
+	own := r.kind.Port
+	for _, item := range portsOf(trainer) {
+		port, isTCP := readPort(item)
+		if port.Name == own.Name && own.Name != "" {
+			return port.Number, true
 		}
-		taken[name] = true
-		number, _ := convert.IntegerOf(fields["containerPort"])
-		ports = append(ports, training.Port{Name: name, Number: int32(number)})
+		isDeclared = isDeclared || isTCP && port.Number == own.Number
+	}
+	return own.Number, isDeclared
+}
+
+// servicePorts returns the ports for the services of a replica type: own, which is the number of the kind's port, and what the
+// containers of its pods and their sidecars declare. The kind's port and the training container come first, so their names stay.
+func (r *reader) servicePorts(spec map[string]any, containers []any, trainer int, own int32) []training.Port {
+	var declared []training.Port
+	if name := r.kind.Port.Name; name != "" {
+		declared = append(declared, training.Port{Name: name, Number: own})
+	}
+	declared = appendPorts(declared, containers[trainer])
+	for i, container := range containers {
+		if i != trainer {
+			declared = appendPorts(declared, container)
+		}
+	}
+	initContainers, _ := spec["initContainers"].([]any)
+	for _, container := range initContainers {
+		if fields, _ := container.(map[string]any); fields["restartPolicy"] == "Always" {
+			declared = appendPorts(declared, container)
+		}
+	}
+	return training.ServicePorts(declared)
+}
+
+// appendPorts appends the TCP ports of a container. Numbers out of range were reported before.
+func appendPorts(ports []training.Port, container any) []training.Port {
+	for _, item := range portsOf(container) {
+		if port, isTCP := readPort(item); isTCP {
+			ports = append(ports, port)
+		}
 	}
 	return ports
 }
 
-// withDefault adds the kind's port if there is no port with its name, and reports whether it did.
-func (r *reader) withDefault(ports []training.Port) (_ []training.Port, number int32, added bool) {
-	if r.kind.Port.Name == "" {
-		return ports, 0, false
-	}
-	for _, port := range ports {
-		if port.Name == r.kind.Port.Name {
-			return ports, port.Number, false
-		}
-	}
-	return append(ports, r.kind.Port), r.kind.Port.Number, true
+func portsOf(container any) []any {
+	fields, _ := container.(map[string]any)
+	list, _ := fields["ports"].([]any)
+	return list
+}
+
+func readPort(item any) (port training.Port, isTCP bool) {
+	fields, _ := item.(map[string]any)
+	name, _ := fields["name"].(string)
+	number, _ := convert.IntegerOf(fields["containerPort"])
+	protocol, _ := fields["protocol"].(string)
+	return training.Port{Name: name, Number: int32(number)}, protocol == "" || protocol == "TCP"
 }
 
 // onHost reports whether the pod already uses that TCP port of its host. The API server rejects a pod that lists a host

@@ -95,19 +95,45 @@ func checkJob(t rapid.TB, job *training.Job) {
 		} else if rtype.Container != job.Kind.Container {
 			t.Fatalf("container %q", rtype.Container)
 		}
-		var ports []training.Port
-		for _, p := range template.Spec.Containers[at].Ports {
-			if p.Name != "" {
-				ports = append(ports, training.Port{Name: p.Name, Number: p.ContainerPort})
+		checkPorts(t, &rtype, &template.Spec, at)
+	}
+}
+
+// checkPorts checks that each TCP port of the containers and sidecars occurs once, with its number, and that the training
+// container has no TCP port twice.
+func checkPorts(t rapid.TB, rtype *training.ReplicaType, spec *corev1.PodSpec, trainer int) {
+	t.Helper()
+	containers := slices.DeleteFunc(slices.Clone(spec.InitContainers), func(c corev1.Container) bool {
+		return c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways
+	})
+	containers = append(containers, spec.Containers...)
+	want := map[int32]bool{}
+	if rtype.Port != 0 {
+		want[rtype.Port] = true
+	}
+	for _, container := range containers {
+		for _, p := range container.Ports {
+			if p.Protocol == "" || p.Protocol == corev1.ProtocolTCP {
+				want[p.ContainerPort] = true
 			}
 		}
-		own := training.Port{Name: job.Kind.Port.Name, Number: rtype.Port}
-		if template.Spec.HostNetwork && len(ports) < len(rtype.Ports) {
-			ports = append(ports, own) // another port has the number; see onHost
-		}
-		if !slices.Equal(ports, rtype.Ports) || own.Name != "" && !slices.Contains(ports, own) {
-			t.Fatalf("ports %v, in the template %v", rtype.Ports, ports)
-		}
+	}
+	got := map[int32]bool{}
+	for _, port := range rtype.Ports {
+		got[port.Number] = true
+	}
+	if len(got) != len(rtype.Ports) || !maps.Equal(got, want) {
+		t.Fatalf("ports %v, in the template %v", rtype.Ports, want)
+	}
+	if rtype.Port == 0 {
+		return
+	}
+	isDeclared := false
+	for _, p := range spec.Containers[trainer].Ports {
+		isDeclared = isDeclared || p.ContainerPort == rtype.Port
+	}
+	if !isDeclared && !spec.HostNetwork { // with it, another container may have the number: see onHost
+		t.Fatalf("port %d is missing in %v", rtype.Port, spec.Containers[trainer].Ports)
 	}
 }
 

@@ -3,6 +3,7 @@ package convert
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,7 @@ func worst(t testing.TB) map[string]map[string]any {
 		"containers whose names nearly train": func(_, s, _ map[string]any) { s["containers"] = containers() },
 		"mounts of volumes that nearly exist": mounts,
 		"host ports beside the kind's":        hostPorts,
+		"ports":                               ports,
 	} {
 		u := largeJob(t).Object
 		rtype := within(u, "spec", "tfReplicaSpecs", "Worker", "template")
@@ -127,4 +129,12 @@ func mounts(_, spec, container map[string]any) {
 func hostPorts(_, spec, container map[string]any) {
 	spec["hostNetwork"] = true
 	container["ports"] = items(megabytes/50, func(i int) any { return map[string]any{"containerPort": int64(1 + i%60_000)} })
+}
+
+func ports(_, spec, container map[string]any) {
+	container["ports"] = items(megabytes/120, func(i int) any {
+		return map[string]any{"containerPort": int64(1 + i), "name": fmt.Sprintf("port-%d", i)}
+	})
+	more, _ := container["ports"].([]any)
+	spec["containers"] = append(spec["containers"].([]any), map[string]any{"name": "other", "image": "i", "ports": slices.Clone(more)})
 }

@@ -17,15 +17,15 @@ import (
 type builder struct {
 	job          *training.Job
 	environment  func(*training.ReplicaType, int) []training.EnvVar
-	podTemplates map[string]*podTemplate  // by replica type
-	ports        map[string][]servicePort // by replica type
+	podTemplates map[string]*podTemplate    // by replica type
+	ports        map[string]json.RawMessage // of services, by replica type
 	jsonStrings  jsonStrings
 	// native is the version of native gang scheduling to whose group the pods belong; nil for none.
 	native *training.NativeVersion
 }
 
 func newBuilder(job *training.Job) *builder {
-	return &builder{job: job, podTemplates: make(map[string]*podTemplate, len(job.ReplicaTypes)), ports: make(map[string][]servicePort, len(job.ReplicaTypes))}
+	return &builder{job: job, podTemplates: make(map[string]*podTemplate, len(job.ReplicaTypes)), ports: make(map[string]json.RawMessage, len(job.ReplicaTypes))}
 }
 
 // metadata is the metadata of a child. Raw members keep what the user wrote.
@@ -117,11 +117,6 @@ func (w *builder) podLabels(r *replica, m *podTemplate) map[string]json.RawMessa
 	return labels
 }
 
-type servicePort struct {
-	Name string `json:"name,omitempty"`
-	Port int32  `json:"port"`
-}
-
 // service returns a replica's service. It is headless: it only gives the pod a name. Replicas look each other up before they
 // are ready, so the name must exist before the pod is ready. targetPort is omitted and defaults to port.
 func (w *builder) service(r *replica) schema.Object {
@@ -136,46 +131,19 @@ func (w *builder) service(r *replica) schema.Object {
 		ClusterIP                string            `json:"clusterIP"`
 		PublishNotReadyAddresses bool              `json:"publishNotReadyAddresses"`
 		Selector                 map[string]string `json:"selector"`
-		Ports                    []servicePort     `json:"ports,omitempty"`
-	}{"None", true, labels, w.servicePorts(r.replicaType)}})
+		Ports                    json.RawMessage   `json:"ports,omitempty"`
+	}{"None", true, labels, w.portsOf(r.replicaType)}})
 	return schema.Object{Resource: schema.Services(), Namespace: meta.Namespace, Name: meta.Name, Body: body}
 }
 
-// servicePorts returns the ports for a replica type. It computes them once: a template may have many.
-func (w *builder) servicePorts(rtype *training.ReplicaType) []servicePort {
-	ports, made := w.ports[rtype.Name]
-	if !made {
-		ports = servicePorts(rtype.Ports, w.job.Kind.Port.Name)
+// portsOf returns the ports of the services of a replica type. It writes them once: a template may have many.
+func (w *builder) portsOf(rtype *training.ReplicaType) json.RawMessage {
+	ports, isWritten := w.ports[rtype.Name]
+	if !isWritten {
+		ports = training.WriteServicePorts(rtype.Ports)
 		w.ports[rtype.Name] = ports
 	}
 	return ports
-}
-
-// servicePorts returns those container ports that a service may have: the API server accepts fewer combinations there, and
-// a rejected service would keep the whole job from running. Each number occurs once (the kind's own port has precedence,
-// then the first one), and if there are several ports, each has a name.
-func servicePorts(ports []training.Port, preferred string) []servicePort {
-	var own int32
-	for _, p := range ports {
-		if p.Name == preferred {
-			own = p.Number
-		}
-	}
-	var out []servicePort
-	numbers, names := make(map[int32]bool, len(ports)), make(map[string]bool, len(ports))
-	for _, p := range ports {
-		if p.Number == own && p.Name != preferred {
-			continue
-		}
-		if p.Name == "" && len(ports) > 1 {
-			p.Name = "port-" + strconv.Itoa(int(p.Number))
-		}
-		if !numbers[p.Number] && !names[p.Name] {
-			numbers[p.Number], names[p.Name] = true, true
-			out = append(out, servicePort{p.Name, p.Number})
-		}
-	}
-	return out
 }
 
 func (w *builder) metadata(r *replica, labels map[string]json.RawMessage) metadata {

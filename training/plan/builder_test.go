@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"stoic/schema"
 	"stoic/training"
 )
@@ -74,34 +72,14 @@ func TestJobRole(t *testing.T) {
 	}
 }
 
-func TestServicePorts(t *testing.T) {
-	for name, test := range map[string]struct {
-		ports []training.Port
-		want  []servicePort
-	}{
-		"none":                               {nil, nil},
-		"one":                                {[]training.Port{{Name: "tfjob-port", Number: 2222}}, []servicePort{{"tfjob-port", 2222}}},
-		"one without a name":                 {[]training.Port{{Number: 80}}, []servicePort{{"", 80}}},
-		"in the author's order":              {[]training.Port{{Name: "z", Number: 1}, {Name: "tfjob-port", Number: 2222}}, []servicePort{{"z", 1}, {"tfjob-port", 2222}}},
-		"a number once, the kind's own name": {[]training.Port{{Name: "mine", Number: 2222}, {Name: "tfjob-port", Number: 2222}}, []servicePort{{"tfjob-port", 2222}}},
-		"a number once, else the first":      {[]training.Port{{Name: "a", Number: 1}, {Name: "b", Number: 1}, {Name: "tfjob-port", Number: 2}}, []servicePort{{"a", 1}, {"tfjob-port", 2}}},
-		"a name for each of several":         {[]training.Port{{Number: 80}, {Name: "tfjob-port", Number: 2222}}, []servicePort{{"port-80", 80}, {"tfjob-port", 2222}}},
-		"unless it is taken":                 {[]training.Port{{Name: "port-80", Number: 81}, {Number: 80}, {Name: "tfjob-port", Number: 2222}}, []servicePort{{"port-80", 81}, {"tfjob-port", 2222}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := gocmp.Diff(test.want, servicePorts(test.ports, "tfjob-port")); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-// TestPortsOnce: the ports of a replica type are computed once for all of its services.
+// TestPortsOnce: the ports of a replica type are written once for all of its services.
 func TestPortsOnce(t *testing.T) {
 	w := newBuilder(&training.Job{Head: &training.Head{Kind: newCluster().kind}})
 	rtype := &training.ReplicaType{KnownReplicaType: training.KnownReplicaType{Name: "Worker"}, Ports: []training.Port{{Name: "a", Number: 1}, {Name: "b", Number: 2}}}
-	if a, b := w.servicePorts(rtype), w.servicePorts(rtype); len(a) != 2 || &a[0] != &b[0] {
-		t.Errorf("%v, and again %v", a, b)
+	first := w.portsOf(rtype)
+	again := w.portsOf(rtype)
+	if want := `[{"name":"a","port":1},{"name":"b","port":2}]`; string(first) != want || &first[0] != &again[0] {
+		t.Errorf("%s, and again %s", first, again)
 	}
 }
 

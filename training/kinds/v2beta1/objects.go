@@ -21,16 +21,29 @@ const (
 func dependents(job *training.Job, running training.RunningReplicas) []training.Dependent {
 	app := map[string]string{labelApp: job.Meta.Name}
 	return []training.Dependent{
-		{Resource: schema.Services(), Labels: app, Spec: map[string]json.RawMessage{
-			"clusterIP":                schema.JSON("None"),
-			"selector":                 schema.JSON(map[string]string{training.LabelOperator: job.Kind.Controller, training.LabelJob: job.Meta.Name}),
-			"publishNotReadyAddresses": schema.JSON(true), // hosts look each other up before they are ready
-		}},
+		{Resource: schema.Services(), Labels: app, Spec: serviceSpec(job)},
 		{Resource: schema.Secrets(), Name: job.Meta.Name + behindSSH, Labels: app, Generate: training.GenerateSSHKey,
 			Content: map[string]json.RawMessage{"type": schema.JSON("kubernetes.io/ssh-auth")}},
 		{Resource: schema.ConfigMaps(), Name: job.Meta.Name + behindConfig, Labels: app, Follows: []schema.Resource{schema.Pods()}, Content: map[string]json.RawMessage{
 			"data": schema.JSON(map[string]string{keyHostfile: hosts(job), keyDiscover: discovery(job, running)})}},
 	}
+}
+
+// serviceSpec returns the spec of the Service that all pods of the job share.
+func serviceSpec(job *training.Job) map[string]json.RawMessage {
+	spec := map[string]json.RawMessage{
+		"clusterIP":                schema.JSON("None"),
+		"selector":                 schema.JSON(map[string]string{training.LabelOperator: job.Kind.Controller, training.LabelJob: job.Meta.Name}),
+		"publishNotReadyAddresses": schema.JSON(true), // hosts look each other up before they are ready
+	}
+	var declared []training.Port
+	for i := range job.ReplicaTypes {
+		declared = append(declared, job.ReplicaTypes[i].Ports...)
+	}
+	if ports := training.ServicePorts(declared); len(ports) > 0 {
+		spec["ports"] = training.WriteServicePorts(ports)
+	}
+	return spec
 }
 
 // host returns the full name of a replica. The headless Service of the job gives its pods names.

@@ -62,3 +62,21 @@ func TestVariablesAreDocumented(t *testing.T) {
 		}
 	}
 }
+
+// TestServiceSpec: the Service declares what the launcher and the workers declare, each number once.
+func TestServiceSpec(t *testing.T) {
+	job := &training.Job{Head: &training.Head{Kind: MPIJob(), Head: schema.Head{Meta: metav1.ObjectMeta{Name: "pi"}}}}
+	for _, known := range MPIJob().ReplicaTypes {
+		job.ReplicaTypes = append(job.ReplicaTypes, training.ReplicaType{KnownReplicaType: known})
+	}
+	spec := serviceSpec(job)
+	if _, isSet := spec["ports"]; isSet || string(spec["publishNotReadyAddresses"]) != "true" {
+		t.Errorf("without ports: %s", spec)
+	}
+	job.ReplicaTypes[0].Ports = []training.Port{{Name: "port-22", Number: 22}, {Name: "metrics", Number: 9100}}
+	job.ReplicaTypes[1].Ports = []training.Port{{Name: "ssh", Number: 22}, {Name: "metrics", Number: 9200}}
+	want := `[{"name":"port-22","port":22},{"name":"metrics","port":9100},{"name":"port-9200","port":9200}]`
+	if got := string(serviceSpec(job)["ports"]); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
