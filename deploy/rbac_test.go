@@ -154,20 +154,19 @@ func TestUserRolesAggregate(t *testing.T) {
 	}
 }
 
-// TestEditorsScale: who may edit jobs may scale those that have a scale subresource: kubectl scale writes only that subresource.
+// TestEditorsScale: who may edit jobs may scale them: kubectl scale writes only the scale subresource.
 func TestEditorsScale(t *testing.T) {
 	all := documents(t)
-	var scalable []string
 	for _, kind := range kinds.All() {
 		crd := into[crdv1.CustomResourceDefinition](t, all, "CustomResourceDefinition/"+kind.Plural+"."+kind.Group)
-		if sub := crd.Spec.Versions[0].Subresources; sub.Scale != nil {
-			scalable = append(scalable, kind.Plural+"/scale")
-		}
-		if (crd.Spec.Versions[0].Subresources.Scale != nil) != kind.Selectors {
-			t.Errorf("%s: either it has a scale subresource and a selector in its status, or neither", kind.Name)
+		selector := ".status.replicaStatuses.Worker.selector"
+		want := &crdv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec." + kind.ReplicaSpecsField + ".Worker.replicas",
+			StatusReplicasPath: ".status.replicaStatuses.Worker.active", LabelSelectorPath: &selector}
+		if diff := cmp.Diff(want, crd.Spec.Versions[0].Subresources.Scale); diff != "" {
+			t.Errorf("scale of %s (-wanted +found):\n%s", kind.Name, diff)
 		}
 	}
-	want := rbacv1.PolicyRule{APIGroups: []string{"kubeflow.org"}, Resources: scalable, Verbs: []string{"get", "patch", "update"}}
+	want := rbacv1.PolicyRule{APIGroups: []string{"kubeflow.org"}, Resources: resources("/scale"), Verbs: []string{"get", "patch", "update"}}
 	for name, may := range map[string]bool{"kubeflow-training-edit": true, "kubeflow-training-view": false, "training-operator": false} {
 		role := into[rbacv1.ClusterRole](t, all, "ClusterRole/"+name)
 		does := slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return cmp.Equal(r, want) })

@@ -80,7 +80,8 @@ type Kind struct {
 	Init func(job *Job, rtype *ReplicaType) []json.RawMessage
 	// Pod returns further additions to the pods of a replica type; nil: none.
 	Pod func(job *Job, rtype *ReplicaType) PodAdditions
-	// Labels returns the operator's labels on the pod of a replica; nil: the default labels of all kinds.
+	// Labels returns the operator's labels on the pod of a replica; nil: the default labels of all kinds. LabelReplicaIndex is the
+	// only one that differs between the replicas of a type.
 	Labels func(job *Job, rtype *ReplicaType, index int) map[string]string
 	// GangOverrides: the gang scheduler replaces a schedulerName in the template, and pods do not carry AnnotationTask.
 	GangOverrides bool
@@ -94,8 +95,6 @@ type Kind struct {
 	SuspendedNotRunning bool
 	// MastersOnly: without Success.Whole, no pod of the success replica type carries the master label.
 	MastersOnly bool
-	// Selectors: the status of each replica type has a label selector of its pods, for the scale subresource.
-	Selectors bool
 
 	// DependentKinds lists the resources of the objects that Dependents may return.
 	DependentKinds []schema.Resource

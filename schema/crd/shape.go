@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -30,14 +31,18 @@ func rename(crd *crdv1.CustomResourceDefinition) {
 }
 
 // formerly makes the shape that training-operator v1.9.4 installs, for tests against clusters that have it: unknown fields are
-// pruned everywhere, the project's own values are hardly checked, and the status has no observedGeneration. The pod template is
-// that of our Kubernetes libraries.
+// pruned everywhere, the project's own values are hardly checked, the status has no observedGeneration, and some kinds have no
+// scale subresource. The pod template is that of our Kubernetes libraries.
 func formerly(crd *crdv1.CustomResourceDefinition) {
 	rename(crd)
+	withoutScale := slices.Contains([]string{"tfjobs", "xgboostjobs", "mpijobs"}, crd.Spec.Names.Plural)
 	crd.Spec.Names.ShortNames, crd.Spec.Names.Categories = nil, nil
 	for i := range crd.Spec.Versions {
 		version := &crd.Spec.Versions[i]
 		version.AdditionalPrinterColumns = formerColumns(version.AdditionalPrinterColumns)
+		if withoutScale {
+			version.Subresources.Scale = nil
+		}
 		generate.Visit(generate.SchemaOf(crd, i), generate.Place{}, func(node *crdv1.JSONSchemaProps, at generate.Place) {
 			node.Description = ""
 			if at.InTemplate {

@@ -117,9 +117,7 @@ func healthySpec(t *testing.T, kind *training.Kind) (spec map[string]any) {
 func (r *rig) storeBeside(t *testing.T) {
 	t.Helper()
 	r.awaitEstablished(t, r.kind)
-	if r.kind.Selectors { // with the subresource the API server rejects a spec in which it cannot read the number of workers
-		r.patchDefinition(t, definitionOf(r.kind), `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
-	}
+	r.removeScale(t, definitionOf(r.kind))
 	ns := r.namespace(t, r.besideSpace())
 	for _, name := range append(slices.Sorted(maps.Keys(malformations)), "healthy") {
 		spec := healthySpec(t, r.kind)

@@ -113,6 +113,20 @@ func (r *rig) patchDefinition(t *testing.T, name, patch string) {
 	}
 }
 
+// removeScale removes the scale subresource, if there is one: with it the API server rejects a spec in which it cannot read the
+// number of workers.
+func (r *rig) removeScale(t *testing.T, name string) {
+	t.Helper()
+	crd, err := r.definitions(t).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("get the definition %s: %v", name, err)
+	}
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	if _, hasScale, _ := unstructured.NestedMap(versions[0].(map[string]any), "subresources", "scale"); hasScale {
+		r.patchDefinition(t, name, `[{"op":"remove","path":"/spec/versions/0/subresources/scale"}]`)
+	}
+}
+
 // awaitEstablished waits until the server that has the CRD of a kind serves it.
 func (r *rig) awaitEstablished(t *testing.T, kind *training.Kind) {
 	t.Helper()

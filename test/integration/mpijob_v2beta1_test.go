@@ -234,6 +234,18 @@ func mpi2Scaled(t *testing.T, r *rig) {
 	launcher := r.batchJob(t, ns, "pi-launcher").UID
 	scale(1, "pi-worker-0=1")
 	scale(2, "pi-worker-0=1", "pi-worker-1=2")
+	r.awaitActive(t, ns, "pi", 2)
+	r.checkScale(t, ns, "pi", 2)
+	r.kubectl(t, nil, "-n", ns, "create", "rolebinding", "editor", "--clusterrole=kubeflow-training-edit", "--user=eve")
+	for _, workers := range []int{3, 1} {
+		r.kubectl(t, nil, "-n", ns, "--as=eve", "scale", "mpijob/pi", fmt.Sprint("--replicas=", workers))
+		r.awaitActive(t, ns, "pi", int32(workers))
+		await(t, fmt.Sprint(workers, " workers"), func() (bool, string) {
+			pods := r.podsOf(t, ns, "worker")
+			return len(pods) == workers, fmt.Sprint(len(pods))
+		})
+		r.checkScale(t, ns, "pi", workers)
+	}
 	if again := r.batchJob(t, ns, "pi-launcher"); again.UID != launcher || again.Status.Failed > 0 {
 		t.Error("the launcher did not stay")
 	}

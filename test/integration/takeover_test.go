@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/cli/cluster"
@@ -95,7 +96,8 @@ func (p predecessor) takenOver(t *testing.T, r *rig, left map[string]leftJob) {
 	ns := p.space()
 	p.store(t, r, "later", false)
 	r.awaitState(t, ns, "later", training.Running) // so what existed before has been reconciled
-	for _, name := range []string{"running", "finished", "suspended"} {
+	p.selected(t, r, "running", left["running"])
+	for _, name := range []string{"finished", "suspended"} {
 		p.unwritten(t, r, name, left[name])
 	}
 	if p.adopts == nil { // dependents beside the pods of other kinds are written in later reconciles, too
@@ -176,6 +178,58 @@ func (p predecessor) unwritten(t *testing.T, r *rig, name string, was leftJob) {
 	if diff := cmp.Diff(was.pods, r.pods(t, p.space(), name)); diff != "" {
 		t.Errorf("pods of %s (-before +after):\n%s", name, diff)
 	}
+}
+
+// selected: one write added the selectors of the scale subresource to the status of a running job, if the former operator wrote
+// none for its kind. Nothing else of the job has changed, and nothing of its pods.
+func (p predecessor) selected(t *testing.T, r *rig, name string, was leftJob) {
+	t.Helper()
+	var want *unstructured.Unstructured
+	await(t, name+" to have selectors", func() (bool, string) {
+		now := r.raw(t, p.space(), name)
+		want = was.job.DeepCopy()
+		statuses, _, _ := unstructured.NestedMap(now.Object, "status", "replicaStatuses")
+		for rtype := range statuses {
+			path := []string{"status", "replicaStatuses", rtype, "selector"}
+			selector, _, _ := unstructured.NestedString(now.Object, path...)
+			if selector == "" {
+				return false, fmt.Sprint(statuses)
+			}
+			if err := unstructured.SetNestedField(want.Object, selector, path...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return true, ""
+	})
+	now := r.raw(t, p.space(), name)
+	wantWrites := 1
+	if cmp.Equal(was.job.Object["status"], want.Object["status"]) {
+		wantWrites = 0
+	}
+	if found := p.writesTo(t, r, name); found != wantWrites {
+		t.Errorf("%s was written to %d times, want %d", name, found, wantWrites)
+	}
+	for _, job := range []*unstructured.Unstructured{want, now} {
+		job.SetResourceVersion("")
+		job.SetManagedFields(nil)
+	}
+	if diff := cmp.Diff(want.Object, now.Object); diff != "" {
+		t.Errorf("%s has changed (-want +got):\n%s", name, diff)
+	}
+	if diff := cmp.Diff(was.pods, r.pods(t, p.space(), name)); diff != "" {
+		t.Errorf("pods of %s (-before +after):\n%s", name, diff)
+	}
+}
+
+// writesTo returns the number of writes of the operator to a job.
+func (p predecessor) writesTo(t *testing.T, r *rig, name string) (n int) {
+	t.Helper()
+	for _, q := range writes(r.requestsIn(t, p.space())) {
+		if q.ObjectRef.Resource == p.kind.Plural && q.ObjectRef.Name == name {
+			n++
+		}
+	}
+	return n
 }
 
 // writes returns the writes to existing objects of a job, once each, without those to the job itself and to new objects.

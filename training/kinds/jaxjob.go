@@ -62,7 +62,6 @@ var jaxJobKind = &training.Kind{
 	Variables:     append(rendezvousVariables("", "COORDINATOR_PORT", "COORDINATOR_ADDRESS", "NUM_PROCESSES", "PROCESS_ID"), unbufferedVariable()),
 	EnvEverywhere: true,
 	Sentences:     sentences,
-	Selectors:     true,
 }
 
 // lowerJAXJob sets the success rule: the job succeeds when all of its workers do.

@@ -116,7 +116,6 @@ var paddleJobKind = &training.Kind{
 	EnvEverywhere: true,
 	Sentences:     sentences,
 	MastersOnly:   true,
-	Selectors:     true,
 }
 
 const paddleReplicaSpecs = "paddleReplicaSpecs"

@@ -169,7 +169,6 @@ var pyTorchJobKind = &training.Kind{
 	EnvEverywhere: true,
 	Init:          pyInitContainers,
 	Sentences:     sentences,
-	Selectors:     true,
 }
 
 // pyTorchJob is the normal form of PyTorchJobOptions.

@@ -21,6 +21,7 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=xgboostjobs,singular=xgboostjob,shortName=xgj,categories=training,scope=Namespaced
 // +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.xgbReplicaSpecs.Worker.replicas,statuspath=.status.replicaStatuses.Worker.active,selectorpath=.status.replicaStatuses.Worker.selector
 // +kubebuilder:printcolumn:name=State,type=string,JSONPath=`.status.conditions[-1:].type`
 // +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name=Reason,type=string,priority=1,JSONPath=`.status.conditions[-1:].reason`

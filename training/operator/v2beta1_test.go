@@ -161,7 +161,7 @@ func described(p schema.Plan) string {
 		}
 		for _, rtype := range []string{"Launcher", "Worker"} {
 			if counts, ok := status.ReplicaStatuses[rtype]; ok {
-				fmt.Fprintf(&b, "%s active=%d succeeded=%d failed=%d\n", rtype, counts.Active, counts.Succeeded, counts.Failed)
+				fmt.Fprintf(&b, "%s active=%d succeeded=%d failed=%d selector=%s\n", rtype, counts.Active, counts.Succeeded, counts.Failed, counts.Selector)
 			}
 		}
 		for _, at := range []struct {

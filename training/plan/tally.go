@@ -2,6 +2,7 @@ package plan
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"stoic/training"
 )
@@ -48,13 +49,16 @@ func (d *draft) tally() {
 	d.status.ReplicaStatuses = counts
 }
 
-// selector returns the label selector of a replica type's pods, if the kind has Selectors.
+// selector returns the label selector of a replica type's pods, for the scale subresource.
 func (d *draft) selector(rtype *training.ReplicaType) string {
-	if !d.Head.Kind.Selectors {
-		return ""
+	kind := d.Head.Kind
+	if kind.Labels == nil {
+		return training.LabelJob + "=" + d.Head.Meta.Name + "," + training.LabelOperator + "=" + kind.Controller + "," +
+			training.LabelReplicaType + "=" + rtype.Label
 	}
-	return training.LabelJob + "=" + d.Head.Meta.Name + "," + training.LabelOperator + "=" + d.Head.Kind.Controller + "," +
-		training.LabelReplicaType + "=" + rtype.Label
+	shared := kind.Labels(d.Job, rtype, 0)
+	delete(shared, training.LabelReplicaIndex)
+	return labels.FormatLabels(shared)
 }
 
 // still keeps the stored counts of a job whose pods may no longer exist, except that nothing is active.

@@ -19,8 +19,6 @@ type fact struct {
 	First string
 	// Field is the field of spec that holds the replica types.
 	Field string
-	// Scales: there is a scale subresource, through which an autoscaler may write the number of workers.
-	Scales bool
 	// Container is the name of the container that trains.
 	Container string
 	// Types are the replica types of a small job.
@@ -44,14 +42,14 @@ func facts(served []*training.Kind) ([]*fact, error) {
 		if f.Field != kind.ReplicaSpecsField || f.Plural != kind.Plural {
 			return nil, fmt.Errorf("the versions of %s differ in the names of resource or field: say how a configuration tells them apart", kind.Name)
 		}
-		f.Version, f.Scales = "*", f.Scales || kind.Selectors
+		f.Version = "*"
 	}
 	return all, nil
 }
 
 func factOf(kind *training.Kind) *fact {
 	f := &fact{Group: kind.Group, Name: kind.Name, Plural: kind.Plural, Singular: kind.Singular, APIVersion: kind.APIVersion(),
-		Version: kind.Version, First: kind.Version, Field: kind.ReplicaSpecsField, Scales: kind.Selectors, Container: kind.Container}
+		Version: kind.Version, First: kind.Version, Field: kind.ReplicaSpecsField, Container: kind.Container}
 	if kind.FirstContainer && f.Container == "" {
 		f.Container = strings.TrimSuffix(kind.Singular, "job")
 	}

@@ -22,6 +22,8 @@ const (
 // MPIJob runs mpirun: a launcher, which reaches its workers by kubectl exec.
 //
 // +genclient
+// +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
+// +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type MPIJob struct {
 	metav1.TypeMeta `json:",inline"`

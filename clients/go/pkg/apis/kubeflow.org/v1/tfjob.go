@@ -28,6 +28,8 @@ const (
 // TFJob runs TensorFlow: parameter servers, workers, at most one of chief and master, evaluators.
 //
 // +genclient
+// +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
+// +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type TFJob struct {
 	metav1.TypeMeta `json:",inline"`

@@ -25,6 +25,8 @@ const (
 // XGBoostJob runs XGBoost or LightGBM: a master and workers.
 //
 // +genclient
+// +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
+// +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type XGBoostJob struct {
 	metav1.TypeMeta `json:",inline"`

@@ -8,6 +8,7 @@ import (
 	applyconfigurationkubefloworgv1 "stoic/clients/go/pkg/client/applyconfiguration/kubeflow.org/v1"
 	scheme "stoic/clients/go/pkg/client/clientset/versioned/scheme"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	types "k8s.io/apimachinery/pkg/types"
 	watch "k8s.io/apimachinery/pkg/watch"
@@ -35,6 +36,9 @@ type MPIJobInterface interface {
 	Apply(ctx context.Context, mPIJob *applyconfigurationkubefloworgv1.MPIJobApplyConfiguration, opts metav1.ApplyOptions) (result *kubefloworgv1.MPIJob, err error)
 	// Add a +genclient:noStatus comment above the type to avoid generating ApplyStatus().
 	ApplyStatus(ctx context.Context, mPIJob *applyconfigurationkubefloworgv1.MPIJobApplyConfiguration, opts metav1.ApplyOptions) (result *kubefloworgv1.MPIJob, err error)
+	GetScale(ctx context.Context, mPIJobName string, options metav1.GetOptions) (*autoscalingv1.Scale, error)
+	UpdateScale(ctx context.Context, mPIJobName string, scale *autoscalingv1.Scale, opts metav1.UpdateOptions) (*autoscalingv1.Scale, error)
+
 	MPIJobExpansion
 }
 
@@ -55,4 +59,33 @@ func newMPIJobs(c *KubeflowV1Client, namespace string) *mPIJobs {
 			func() *kubefloworgv1.MPIJobList { return &kubefloworgv1.MPIJobList{} },
 		),
 	}
+}
+
+// GetScale takes name of the mPIJob, and returns the corresponding autoscalingv1.Scale object, and an error if there is any.
+func (c *mPIJobs) GetScale(ctx context.Context, mPIJobName string, options metav1.GetOptions) (result *autoscalingv1.Scale, err error) {
+	result = &autoscalingv1.Scale{}
+	err = c.GetClient().Get().
+		Namespace(c.GetNamespace()).
+		Resource("mpijobs").
+		Name(mPIJobName).
+		SubResource("scale").
+		VersionedParams(&options, scheme.ParameterCodec).
+		Do(ctx).
+		Into(result)
+	return
+}
+
+// UpdateScale takes the top resource name and the representation of a scale and updates it. Returns the server's representation of the scale, and an error, if there is any.
+func (c *mPIJobs) UpdateScale(ctx context.Context, mPIJobName string, scale *autoscalingv1.Scale, opts metav1.UpdateOptions) (result *autoscalingv1.Scale, err error) {
+	result = &autoscalingv1.Scale{}
+	err = c.GetClient().Put().
+		Namespace(c.GetNamespace()).
+		Resource("mpijobs").
+		Name(mPIJobName).
+		SubResource("scale").
+		VersionedParams(&opts, scheme.ParameterCodec).
+		Body(scale).
+		Do(ctx).
+		Into(result)
+	return
 }

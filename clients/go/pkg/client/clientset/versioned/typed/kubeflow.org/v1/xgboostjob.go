@@ -8,6 +8,7 @@ import (
 	applyconfigurationkubefloworgv1 "stoic/clients/go/pkg/client/applyconfiguration/kubeflow.org/v1"
 	scheme "stoic/clients/go/pkg/client/clientset/versioned/scheme"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	types "k8s.io/apimachinery/pkg/types"
 	watch "k8s.io/apimachinery/pkg/watch"
@@ -35,6 +36,9 @@ type XGBoostJobInterface interface {
 	Apply(ctx context.Context, xGBoostJob *applyconfigurationkubefloworgv1.XGBoostJobApplyConfiguration, opts metav1.ApplyOptions) (result *kubefloworgv1.XGBoostJob, err error)
 	// Add a +genclient:noStatus comment above the type to avoid generating ApplyStatus().
 	ApplyStatus(ctx context.Context, xGBoostJob *applyconfigurationkubefloworgv1.XGBoostJobApplyConfiguration, opts metav1.ApplyOptions) (result *kubefloworgv1.XGBoostJob, err error)
+	GetScale(ctx context.Context, xGBoostJobName string, options metav1.GetOptions) (*autoscalingv1.Scale, error)
+	UpdateScale(ctx context.Context, xGBoostJobName string, scale *autoscalingv1.Scale, opts metav1.UpdateOptions) (*autoscalingv1.Scale, error)
+
 	XGBoostJobExpansion
 }
 
@@ -55,4 +59,33 @@ func newXGBoostJobs(c *KubeflowV1Client, namespace string) *xGBoostJobs {
 			func() *kubefloworgv1.XGBoostJobList { return &kubefloworgv1.XGBoostJobList{} },
 		),
 	}
+}
+
+// GetScale takes name of the xGBoostJob, and returns the corresponding autoscalingv1.Scale object, and an error if there is any.
+func (c *xGBoostJobs) GetScale(ctx context.Context, xGBoostJobName string, options metav1.GetOptions) (result *autoscalingv1.Scale, err error) {
+	result = &autoscalingv1.Scale{}
+	err = c.GetClient().Get().
+		Namespace(c.GetNamespace()).
+		Resource("xgboostjobs").
+		Name(xGBoostJobName).
+		SubResource("scale").
+		VersionedParams(&options, scheme.ParameterCodec).
+		Do(ctx).
+		Into(result)
+	return
+}
+
+// UpdateScale takes the top resource name and the representation of a scale and updates it. Returns the server's representation of the scale, and an error, if there is any.
+func (c *xGBoostJobs) UpdateScale(ctx context.Context, xGBoostJobName string, scale *autoscalingv1.Scale, opts metav1.UpdateOptions) (result *autoscalingv1.Scale, err error) {
+	result = &autoscalingv1.Scale{}
+	err = c.GetClient().Put().
+		Namespace(c.GetNamespace()).
+		Resource("xgboostjobs").
+		Name(xGBoostJobName).
+		SubResource("scale").
+		VersionedParams(&opts, scheme.ParameterCodec).
+		Body(scale).
+		Do(ctx).
+		Into(result)
+	return
 }

@@ -3,11 +3,15 @@
 package fake
 
 import (
+	context "context"
 	v1 "stoic/clients/go/pkg/apis/kubeflow.org/v1"
 	kubefloworgv1 "stoic/clients/go/pkg/client/applyconfiguration/kubeflow.org/v1"
 	typedkubefloworgv1 "stoic/clients/go/pkg/client/clientset/versioned/typed/kubeflow.org/v1"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gentype "k8s.io/client-go/gentype"
+	testing "k8s.io/client-go/testing"
 )
 
 // fakeTFJobs implements TFJobInterface
@@ -31,4 +35,28 @@ func newFakeTFJobs(fake *FakeKubeflowV1, namespace string) typedkubefloworgv1.TF
 		),
 		fake,
 	}
+}
+
+// GetScale takes name of the tFJob, and returns the corresponding scale object, and an error if there is any.
+func (c *fakeTFJobs) GetScale(ctx context.Context, tFJobName string, options metav1.GetOptions) (result *autoscalingv1.Scale, err error) {
+	emptyResult := &autoscalingv1.Scale{}
+	obj, err := c.Fake.
+		Invokes(testing.NewGetSubresourceActionWithOptions(c.Resource(), c.Namespace(), "scale", tFJobName, options), emptyResult)
+
+	if obj == nil {
+		return emptyResult, err
+	}
+	return obj.(*autoscalingv1.Scale), err
+}
+
+// UpdateScale takes the representation of a scale and updates it. Returns the server's representation of the scale, and an error, if there is any.
+func (c *fakeTFJobs) UpdateScale(ctx context.Context, tFJobName string, scale *autoscalingv1.Scale, opts metav1.UpdateOptions) (result *autoscalingv1.Scale, err error) {
+	emptyResult := &autoscalingv1.Scale{}
+	obj, err := c.Fake.
+		Invokes(testing.NewUpdateSubresourceActionWithOptions(c.Resource(), "scale", c.Namespace(), scale, opts), &autoscalingv1.Scale{})
+
+	if obj == nil {
+		return emptyResult, err
+	}
+	return obj.(*autoscalingv1.Scale), err
 }
