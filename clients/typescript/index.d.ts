@@ -210,6 +210,31 @@ export interface paths {
         patch: operations["patchKubeflowOrgV1NamespacedMPIJob"];
         trace?: never;
     };
+    "/apis/kubeflow.org/v1/namespaces/{namespace}/mpijobs/{name}/scale": {
+        parameters: {
+            query?: {
+                pretty?: components["parameters"]["pretty"];
+            };
+            header?: never;
+            path: {
+                /** @description name of the MPIJob */
+                name: string;
+                namespace: components["parameters"]["namespace"];
+            };
+            cookie?: never;
+        };
+        /** @description read scale of the specified MPIJob */
+        get: operations["readKubeflowOrgV1NamespacedMPIJobScale"];
+        /** @description replace scale of the specified MPIJob */
+        put: operations["replaceKubeflowOrgV1NamespacedMPIJobScale"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** @description partially update scale of the specified MPIJob */
+        patch: operations["patchKubeflowOrgV1NamespacedMPIJobScale"];
+        trace?: never;
+    };
     "/apis/kubeflow.org/v1/namespaces/{namespace}/mpijobs/{name}/status": {
         parameters: {
             query?: {
@@ -482,6 +507,31 @@ export interface paths {
         patch: operations["patchKubeflowOrgV1NamespacedTFJob"];
         trace?: never;
     };
+    "/apis/kubeflow.org/v1/namespaces/{namespace}/tfjobs/{name}/scale": {
+        parameters: {
+            query?: {
+                pretty?: components["parameters"]["pretty"];
+            };
+            header?: never;
+            path: {
+                /** @description name of the TFJob */
+                name: string;
+                namespace: components["parameters"]["namespace"];
+            };
+            cookie?: never;
+        };
+        /** @description read scale of the specified TFJob */
+        get: operations["readKubeflowOrgV1NamespacedTFJobScale"];
+        /** @description replace scale of the specified TFJob */
+        put: operations["replaceKubeflowOrgV1NamespacedTFJobScale"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** @description partially update scale of the specified TFJob */
+        patch: operations["patchKubeflowOrgV1NamespacedTFJobScale"];
+        trace?: never;
+    };
     "/apis/kubeflow.org/v1/namespaces/{namespace}/tfjobs/{name}/status": {
         parameters: {
             query?: {
@@ -554,6 +604,31 @@ export interface paths {
         head?: never;
         /** @description partially update the specified XGBoostJob */
         patch: operations["patchKubeflowOrgV1NamespacedXGBoostJob"];
+        trace?: never;
+    };
+    "/apis/kubeflow.org/v1/namespaces/{namespace}/xgboostjobs/{name}/scale": {
+        parameters: {
+            query?: {
+                pretty?: components["parameters"]["pretty"];
+            };
+            header?: never;
+            path: {
+                /** @description name of the XGBoostJob */
+                name: string;
+                namespace: components["parameters"]["namespace"];
+            };
+            cookie?: never;
+        };
+        /** @description read scale of the specified XGBoostJob */
+        get: operations["readKubeflowOrgV1NamespacedXGBoostJobScale"];
+        /** @description replace scale of the specified XGBoostJob */
+        put: operations["replaceKubeflowOrgV1NamespacedXGBoostJobScale"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** @description partially update scale of the specified XGBoostJob */
+        patch: operations["patchKubeflowOrgV1NamespacedXGBoostJobScale"];
         trace?: never;
     };
     "/apis/kubeflow.org/v1/namespaces/{namespace}/xgboostjobs/{name}/status": {
@@ -5599,6 +5674,138 @@ export interface operations {
             };
         };
     };
+    readKubeflowOrgV1NamespacedMPIJobScale: {
+        parameters: {
+            query?: {
+                pretty?: components["parameters"]["pretty"];
+                resourceVersion?: components["parameters"]["resourceVersion"];
+            };
+            header?: never;
+            path: {
+                /** @description name of the MPIJob */
+                name: string;
+                namespace: components["parameters"]["namespace"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                    "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    replaceKubeflowOrgV1NamespacedMPIJobScale: {
+        parameters: {
+            query?: {
+                pretty?: components["parameters"]["pretty"];
+                dryRun?: components["parameters"]["dryRun"];
+                fieldManager?: components["parameters"]["fieldManager"];
+                fieldValidation?: components["parameters"]["fieldValidation"];
+            };
+            header?: never;
+            path: {
+                /** @description name of the MPIJob */
+                name: string;
+                namespace: components["parameters"]["namespace"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                    "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                    "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    patchKubeflowOrgV1NamespacedMPIJobScale: {
+        parameters: {
+            query?: {
+                pretty?: components["parameters"]["pretty"];
+                dryRun?: components["parameters"]["dryRun"];
+                /** @description fieldManager is a name associated with the actor or entity that is making these changes. The value must be less than or 128 characters long, and only contain printable characters, as defined by https://golang.org/pkg/unicode/#IsPrint. This field is required for apply requests (application/apply-patch) but optional for non-apply patch types (JsonPatch, MergePatch, StrategicMergePatch). */
+                fieldManager?: string;
+                fieldValidation?: components["parameters"]["fieldValidation"];
+                force?: components["parameters"]["force"];
+            };
+            header?: never;
+            path: {
+                /** @description name of the MPIJob */
+                name: string;
+                namespace: components["parameters"]["namespace"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/apply-patch+yaml": components["schemas"]["io.k8s.apimachinery.pkg.apis.meta.v1.Patch"];
+                "application/json-patch+json": components["schemas"]["io.k8s.apimachinery.pkg.apis.meta.v1.Patch"];
+                "application/merge-patch+json": components["schemas"]["io.k8s.apimachinery.pkg.apis.meta.v1.Patch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                    "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     readKubeflowOrgV1NamespacedMPIJobStatus: {
         parameters: {
             query?: {
@@ -7255,6 +7462,138 @@ export interface operations {
             };
         };
     };
+    readKubeflowOrgV1NamespacedTFJobScale: {
+        parameters: {
+            query?: {
+                pretty?: components["parameters"]["pretty"];
+                resourceVersion?: components["parameters"]["resourceVersion"];
+            };
+            header?: never;
+            path: {
+                /** @description name of the TFJob */
+                name: string;
+                namespace: components["parameters"]["namespace"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                    "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    replaceKubeflowOrgV1NamespacedTFJobScale: {
+        parameters: {
+            query?: {
+                pretty?: components["parameters"]["pretty"];
+                dryRun?: components["parameters"]["dryRun"];
+                fieldManager?: components["parameters"]["fieldManager"];
+                fieldValidation?: components["parameters"]["fieldValidation"];
+            };
+            header?: never;
+            path: {
+                /** @description name of the TFJob */
+                name: string;
+                namespace: components["parameters"]["namespace"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                    "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                    "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    patchKubeflowOrgV1NamespacedTFJobScale: {
+        parameters: {
+            query?: {
+                pretty?: components["parameters"]["pretty"];
+                dryRun?: components["parameters"]["dryRun"];
+                /** @description fieldManager is a name associated with the actor or entity that is making these changes. The value must be less than or 128 characters long, and only contain printable characters, as defined by https://golang.org/pkg/unicode/#IsPrint. This field is required for apply requests (application/apply-patch) but optional for non-apply patch types (JsonPatch, MergePatch, StrategicMergePatch). */
+                fieldManager?: string;
+                fieldValidation?: components["parameters"]["fieldValidation"];
+                force?: components["parameters"]["force"];
+            };
+            header?: never;
+            path: {
+                /** @description name of the TFJob */
+                name: string;
+                namespace: components["parameters"]["namespace"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/apply-patch+yaml": components["schemas"]["io.k8s.apimachinery.pkg.apis.meta.v1.Patch"];
+                "application/json-patch+json": components["schemas"]["io.k8s.apimachinery.pkg.apis.meta.v1.Patch"];
+                "application/merge-patch+json": components["schemas"]["io.k8s.apimachinery.pkg.apis.meta.v1.Patch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                    "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     readKubeflowOrgV1NamespacedTFJobStatus: {
         parameters: {
             query?: {
@@ -7708,6 +8047,138 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["org.kubeflow.v1.XGBoostJob"];
                     "application/yaml": components["schemas"]["org.kubeflow.v1.XGBoostJob"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readKubeflowOrgV1NamespacedXGBoostJobScale: {
+        parameters: {
+            query?: {
+                pretty?: components["parameters"]["pretty"];
+                resourceVersion?: components["parameters"]["resourceVersion"];
+            };
+            header?: never;
+            path: {
+                /** @description name of the XGBoostJob */
+                name: string;
+                namespace: components["parameters"]["namespace"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                    "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    replaceKubeflowOrgV1NamespacedXGBoostJobScale: {
+        parameters: {
+            query?: {
+                pretty?: components["parameters"]["pretty"];
+                dryRun?: components["parameters"]["dryRun"];
+                fieldManager?: components["parameters"]["fieldManager"];
+                fieldValidation?: components["parameters"]["fieldValidation"];
+            };
+            header?: never;
+            path: {
+                /** @description name of the XGBoostJob */
+                name: string;
+                namespace: components["parameters"]["namespace"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                    "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                    "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    patchKubeflowOrgV1NamespacedXGBoostJobScale: {
+        parameters: {
+            query?: {
+                pretty?: components["parameters"]["pretty"];
+                dryRun?: components["parameters"]["dryRun"];
+                /** @description fieldManager is a name associated with the actor or entity that is making these changes. The value must be less than or 128 characters long, and only contain printable characters, as defined by https://golang.org/pkg/unicode/#IsPrint. This field is required for apply requests (application/apply-patch) but optional for non-apply patch types (JsonPatch, MergePatch, StrategicMergePatch). */
+                fieldManager?: string;
+                fieldValidation?: components["parameters"]["fieldValidation"];
+                force?: components["parameters"]["force"];
+            };
+            header?: never;
+            path: {
+                /** @description name of the XGBoostJob */
+                name: string;
+                namespace: components["parameters"]["namespace"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/apply-patch+yaml": components["schemas"]["io.k8s.apimachinery.pkg.apis.meta.v1.Patch"];
+                "application/json-patch+json": components["schemas"]["io.k8s.apimachinery.pkg.apis.meta.v1.Patch"];
+                "application/merge-patch+json": components["schemas"]["io.k8s.apimachinery.pkg.apis.meta.v1.Patch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
+                    "application/yaml": components["schemas"]["io.k8s.api.autoscaling.v1.Scale"];
                 };
             };
             /** @description Unauthorized */
