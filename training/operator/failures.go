@@ -48,7 +48,7 @@ func failureOf(p *lean.Object) *training.PodFailure {
 
 // appendEnd appends how a container ended, if it is over or was restarted. In a pod that has not failed, a container that
 // was not restarted has not failed either, and those that the operator adds are no failure of the job.
-func appendEnd(ends []training.ContainerEnd, c *lean.Container, failed, init bool) []training.ContainerEnd {
+func appendEnd(ends []training.ContainerEnd, c *lean.Container, failed, isInit bool) []training.ContainerEnd {
 	if !failed && (c.RestartCount <= 0 || training.IsAddedContainer(c.Name)) || len(ends) == maxEnds {
 		return ends
 	}
@@ -59,7 +59,7 @@ func appendEnd(ends []training.ContainerEnd, c *lean.Container, failed, init boo
 	if t == nil {
 		return ends
 	}
-	return append(ends, training.ContainerEnd{Container: schema.Clean(c.Name, training.MaxFailedName), Init: init, Code: t.ExitCode, Signal: t.Signal,
+	return append(ends, training.ContainerEnd{Container: schema.Clean(c.Name, training.MaxFailedName), Init: isInit, Code: t.ExitCode, Signal: t.Signal,
 		Reason: schema.Clean(t.Reason, training.MaxFailedReason), At: secondsOf(t.FinishedAt)})
 }
 

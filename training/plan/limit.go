@@ -47,14 +47,23 @@ func exhausted(d *draft) bool {
 	if sum := needed + kubelets; sum < limit.Value || sum == limit.Value && kubelets == 0 {
 		return false
 	}
-	first := d.firstFailure(func(r *replica) bool {
-		return d.hasFailedNow(r) && (!r.pod.Disrupted || r.pod.Restarts > 0) || r.pod != nil && !r.pod.Deleting && !hasEnded(r.pod) && r.pod.Restarts > 0
-	})
+	first := d.firstFailure(d.countsNow)
 	if first == nil {
 		first = d.ledger.LastFailure
 	}
 	d.failBecauseOf(first, fmt.Sprintf("Job %s has failed because it has reached the specified backoff limit", d.Head.Meta.Name))
 	return true
+}
+
+// countsNow reports whether the pod of a replica counts towards the limit, and is not on record yet.
+func (d *draft) countsNow(r *replica) bool {
+	switch {
+	case r.pod == nil || r.pod.Deleting || d.onRecord(r):
+		return false
+	case r.pod.Phase == corev1.PodFailed && !r.pod.Disrupted:
+		return true
+	}
+	return r.pod.Phase != corev1.PodSucceeded && r.pod.Restarts > 0
 }
 
 // hasEnded reports whether the pod is over, well or badly.

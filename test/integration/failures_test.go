@@ -1,0 +1,183 @@
+package integration
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/cli/cluster"
+	"stoic/training"
+)
+
+// TestFailures: a job counts what is restarted, says what failed, and does not fail because of disruptions. The test is the
+// kubelet of the pods: no scheduler places them.
+func TestFailures(t *testing.T) {
+	t.Parallel() // it mostly waits
+	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
+	sideBySide(t, r, map[string]func(*testing.T, *rig){
+		"init container":    initContainerFails,
+		"cause of the end":  causeStaysReadable,
+		"disrupted":         disruptedIsReplaced,
+		"disrupted, Never":  evictedUnderNever,
+		"disrupted in turn": disruptedAgainAndAgain,
+	})
+}
+
+// unplaced returns a spec whose pods wait for a scheduler that does not exist.
+func unplaced(policy, rtype string) string {
+	if policy != "" {
+		policy = "\n  runPolicy: {" + policy + "}"
+	}
+	return policy + podSpec("schedulerName: nobody", rtype)
+}
+
+// saysOfPod changes the status of a pod as its kubelet would.
+func (r *rig) saysOfPod(t *testing.T, ns, pod, status string) {
+	t.Helper()
+	if _, err := r.typed.CoreV1().Pods(ns).Patch(t.Context(), pod, types.StrategicMergePatchType, []byte(`{"status":`+status+`}`), metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// bindPod binds a pod to a node, as a scheduler would.
+func (r *rig) bindPod(t *testing.T, ns, pod, node string) {
+	t.Helper()
+	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: pod}, Target: corev1.ObjectReference{Kind: "Node", Name: node}}
+	if err := r.typed.CoreV1().Pods(ns).Bind(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// failedBy returns the status of a pod that has failed: its container ended with that code at a time in seconds ago.
+func failedBy(code int, reason string, ago time.Duration, more string) string {
+	at := time.Now().Add(-ago).UTC().Format(time.RFC3339)
+	return fmt.Sprintf(`{"phase":"Failed"%s,"containerStatuses":[{"name":"tensorflow","image":"i","imageID":"","ready":false,"restartCount":0,
+		"state":{"terminated":{"exitCode":%d,"reason":%q,"finishedAt":%q}}}]}`, more, code, reason, at)
+}
+
+const byTheKubelet = `,"conditions":[{"type":"DisruptionTarget","status":"True","reason":"TerminationByKubelet","message":"node shuts down"}]`
+
+// initContainerFails: the restarts of an init container count, although its pod is Pending.
+func initContainerFails(t *testing.T, r *rig) {
+	ns := r.namespace(t, "init-container")
+	r.operator(t, ns)
+	r.apply(t, ns, manifest("job", unplaced("backoffLimit: 2", "restartPolicy: OnFailure")))
+	r.awaitPods(t, ns, "job", 1)
+	r.saysOfPod(t, ns, "job-worker-0", `{"phase":"Pending","initContainerStatuses":[{"name":"download","image":"i","imageID":"","ready":false,"restartCount":5,
+		"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":3,"reason":"Error"}}}]}`)
+	head := r.awaitState(t, ns, "job", training.Failed)
+	want := "Job job has failed because it has reached the specified backoff limit. First: pod job-worker-0, init container download, exit code 3 (Error)."
+	if got := head.Status.Condition(training.Failed).Message; got != want {
+		t.Errorf("message: %s, want %s", got, want)
+	}
+}
+
+// causeStaysReadable: when all pods are gone, the condition, the event and the ledger still say which one failed first.
+func causeStaysReadable(t *testing.T, r *rig) {
+	ns := r.namespace(t, "cause")
+	r.operator(t, ns)
+	r.apply(t, ns, manifest("job", unplaced("cleanPodPolicy: All", "replicas: 2\nrestartPolicy: Never")))
+	r.awaitPods(t, ns, "job", 2)
+	r.bindPod(t, ns, "job-worker-1", "gpu-7")
+	r.saysOfPod(t, ns, "job-worker-1", failedBy(137, "OOMKilled", time.Second, ""))
+	const failed = "pod job-worker-1, container tensorflow, exit code 137 (OOMKilled), node gpu-7"
+	head := r.awaitState(t, ns, "job", training.Failed)
+	if got := head.Status.Condition(training.Failed).Message; !strings.HasSuffix(got, " First: "+failed+".") {
+		t.Errorf("message: %s", got)
+	}
+	r.awaitPods(t, ns, "job", 0)
+	await(t, "the failure on record", func() (bool, string) {
+		head = r.head(t, ns, "job")
+		last := head.Ledger.LastFailure
+		return last != nil && last.String() == failed, fmt.Sprintf("%+v", head.Ledger)
+	})
+	await(t, "one event that names the pod", func() (bool, string) {
+		events := r.events(t, ns, "job")
+		named := slices.DeleteFunc(slices.Clone(events), func(e event) bool { return e.Reason != "TFJobFailed" || !strings.Contains(e.Message, failed) })
+		return len(named) == 1, fmt.Sprint(events)
+	})
+	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--subresource=status", "--type=json", "-p", `[{"op":"replace","path":"/status","value":{}}]`)
+	head = r.awaitState(t, ns, "job", training.Failed)
+	if got := head.Status.Condition(training.Failed).Message; !strings.Contains(got, failed) {
+		t.Errorf("message of the restored condition: %s", got)
+	}
+}
+
+// disruptedIsReplaced: a pod that its node ended with exit code 1 is replaced under ExitCode, although no restart is allowed.
+func disruptedIsReplaced(t *testing.T, r *rig) {
+	ns := r.namespace(t, "disrupted")
+	r.operator(t, ns)
+	r.apply(t, ns, manifest("job", unplaced("backoffLimit: 0", "replicas: 2\nrestartPolicy: ExitCode")))
+	r.awaitPods(t, ns, "job", 2)
+	before := r.pods(t, ns, "job")
+	r.saysOfPod(t, ns, "job-worker-1", failedBy(1, "Error", 0, byTheKubelet))
+	r.awaitSuccessor(t, ns, "job-worker-1", before)
+	head := r.head(t, ns, "job")
+	if head.Ledger.Restarts != 0 || head.Ledger.Disruptions != 1 || head.Status.Terminal() != "" {
+		t.Errorf("on record: %+v; %s", head.Ledger, describe(&head.Status))
+	}
+	if c := head.Status.Condition(training.Restarting); c == nil || !strings.Contains(c.Message, "disrupted (TerminationByKubelet)") {
+		t.Errorf("Restarting: %+v", c)
+	}
+	if now := r.pods(t, ns, "job"); now["job-worker-0"] != before["job-worker-0"] {
+		t.Error("the other replica was restarted, too")
+	}
+}
+
+// evictedUnderNever: an evicted pod is replaced under Never, and then a failure of its own ends the job.
+func evictedUnderNever(t *testing.T, r *rig) {
+	ns := r.namespace(t, "evicted-never")
+	r.operator(t, ns)
+	r.apply(t, ns, manifest("job", unplaced("", "restartPolicy: Never")))
+	r.awaitPods(t, ns, "job", 1)
+	before := r.pods(t, ns, "job")
+	r.saysOfPod(t, ns, "job-worker-0", `{"phase":"Failed","reason":"Evicted","message":"The node was low on resource: memory."}`)
+	r.awaitSuccessor(t, ns, "job-worker-0", before)
+	r.saysOfPod(t, ns, "job-worker-0", failedBy(1, "Error", 0, ""))
+	r.awaitState(t, ns, "job", training.Failed)
+}
+
+// disruptedAgainAndAgain: each replacement waits longer than the one before.
+func disruptedAgainAndAgain(t *testing.T, r *rig) {
+	ns := r.namespace(t, "again")
+	r.operator(t, ns)
+	r.apply(t, ns, manifest("job", unplaced("backoffLimit: 0", "restartPolicy: Never")))
+	var lasted []time.Duration
+	for range 2 {
+		r.awaitPods(t, ns, "job", 1)
+		before := r.pods(t, ns, "job")
+		old, err := r.typed.CoreV1().Pods(ns).Get(t.Context(), "job-worker-0", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.saysOfPod(t, ns, "job-worker-0", failedBy(1, "Error", 0, byTheKubelet))
+		r.awaitSuccessor(t, ns, "job-worker-0", before)
+		successor, err := r.typed.CoreV1().Pods(ns).Get(t.Context(), "job-worker-0", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lasted = append(lasted, successor.CreationTimestamp.Sub(old.CreationTimestamp.Time))
+	}
+	if lasted[0] < 10*time.Second || lasted[1] < 20*time.Second {
+		t.Errorf("the pods existed for %v, want at least 10 s and 20 s", lasted)
+	}
+	if ledger := r.head(t, ns, "job").Ledger; ledger.Disruptions != 2 || ledger.Restarts != 0 {
+		t.Errorf("on record: %+v", ledger)
+	}
+}
+
+// awaitSuccessor awaits another pod of that name, in place of the one that was there before.
+func (r *rig) awaitSuccessor(t *testing.T, ns, pod string, before map[string]string) {
+	t.Helper()
+	await(t, "a new pod in place of "+pod, func() (bool, string) {
+		pods := r.pods(t, ns, "job")
+		return pods[pod] != "" && pods[pod] != before[pod], fmt.Sprint(pods)
+	})
+}
