@@ -93,7 +93,7 @@ func (d *Dependents) Serve(ctx context.Context) {
 			break
 		}
 		if known {
-			pause(ctx, recheckAbsent/4)
+			pause(ctx, recheckAbsent/2)
 		} else {
 			pause(ctx, recheckUnknown)
 		}

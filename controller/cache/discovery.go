@@ -21,7 +21,7 @@ import (
 const (
 	// recheckDocument is how long an ETag is used for all resources that are absent. It is less than recheckAbsent, so that the next round
 	// of questions asks again.
-	recheckDocument = recheckAbsent * 3 / 4
+	recheckDocument = recheckAbsent / 2
 	// atOnce is how old an ETag may be that an answer is remembered with. If it were older, a CRD might have been deleted after the ETag was
 	// read, the answer might say so, and the same ETag might be back with the same CRD.
 	atOnce = 100 * time.Millisecond

@@ -29,9 +29,10 @@ type Options struct {
 // beyond Starting serve objects that have begun, however many others wait.
 func New(o Options) workqueue.TypedDelayingInterface[string] {
 	order := &order{begun: newFair(), fresh: newFair(), isBegun: o.Begun, starting: o.Starting, out: map[string]bool{}}
-	return &bounded{order: order, TypedDelayingInterface: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{
+	work := newWorkTicker()
+	return &bounded{order: order, work: work, TypedDelayingInterface: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{
 		Name: o.Name, MetricsProvider: o.Metrics,
-		Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: o.Name, MetricsProvider: o.Metrics, Queue: order}),
+		Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: o.Name, MetricsProvider: o.Metrics, Queue: order, Clock: workClock{work: work}}),
 	})}
 }
 
@@ -39,6 +40,16 @@ func New(o Options) workqueue.TypedDelayingInterface[string] {
 type bounded struct {
 	workqueue.TypedDelayingInterface[string]
 	order *order
+	work  *workTicker
+}
+
+// Get waits for a key.
+func (b *bounded) Get() (key string, shutdown bool) {
+	key, shutdown = b.TypedDelayingInterface.Get()
+	if !shutdown {
+		b.work.begin()
+	}
+	return key, shutdown
 }
 
 // Done is called by the worker that got the key, and that then calls Get again. So no other worker has to be woken when one more key may
@@ -46,6 +57,7 @@ type bounded struct {
 func (b *bounded) Done(key string) {
 	b.order.done(key)
 	b.TypedDelayingInterface.Done(key)
+	b.work.end()
 }
 
 // Len returns how many keys wait, including those that may not be handed out yet.
