@@ -38,6 +38,16 @@ func sampleOf(t *testing.T, c *Controller, name string, labels ...string) float6
 	return -1
 }
 
+// reconciles returns how many reconciles of jobs have begun.
+func (c *Controller) reconciles(t *testing.T) (begun int) {
+	t.Helper()
+	begun = int(sampleOf(t, c, "controller_runtime_active_workers", "tfjob-controller"))
+	for _, result := range []string{"success", "requeue_after", "error"} {
+		begun += int(sampleOf(t, c, "controller_runtime_reconcile_total", "tfjob-controller", result))
+	}
+	return begun
+}
+
 // TestReconcilesAreCounted: by result and, if they fail, by class. All series exist before anything has happened, as a rate needs the 0
 // before the first 1.
 func TestReconcilesAreCounted(t *testing.T) {

@@ -78,7 +78,7 @@ func emitting(t *testing.T, s *apiServer, c *Controller) (messages func() []stri
 		running.Wait()
 	})
 	return func() []string {
-		c.emitter.Drain(t.Context(), 5*time.Second)
+		c.emitter.Drain(t.Context(), patient)
 		return s.events()
 	}
 }
@@ -99,7 +99,7 @@ func start(t testing.TB, c *Controller) (stop func() error) {
 		select {
 		case err := <-ended:
 			return err
-		case <-time.After(20 * time.Second):
+		case <-time.After(patient):
 			t.Error("the controller does not stop")
 			return nil
 		}
@@ -109,7 +109,7 @@ func start(t testing.TB, c *Controller) (stop func() error) {
 }
 
 // patient is the limit for what only a busy machine delays: thousands of objects under the race detector.
-const patient = time.Minute
+const patient = 2 * time.Minute
 
 // eventually waits until a condition holds.
 func eventually(t testing.TB, what string, holds func() bool) {

@@ -54,7 +54,7 @@ func TestInParallel(t *testing.T) {
 
 // TestInParallelIsParallel: as many as may run at the same time do: each waits here for all the others.
 func TestInParallelIsParallel(t *testing.T) {
-	together, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	together, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	all := make(chan struct{})
 	var begun atomic.Int64

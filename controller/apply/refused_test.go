@@ -166,7 +166,7 @@ func TestStatusThatIsRefused(t *testing.T) {
 				}
 				s.reported(t, "Planned")
 			}
-			a.Events.Drain(t.Context(), time.Second)
+			a.Events.Drain(t.Context(), time.Minute)
 			if got := s.events("WidgetFailed"); got != want {
 				t.Errorf("%d events, want %d", got, want)
 			}
@@ -175,7 +175,7 @@ func TestStatusThatIsRefused(t *testing.T) {
 			}
 			s.put(widgetsPath+"a", map[string]any{"generation": 2, "uid": s.head(t, "a").Meta.UID})
 			apply()
-			a.Events.Drain(t.Context(), time.Second)
+			a.Events.Drain(t.Context(), time.Minute)
 			if got := s.events("WidgetFailed"); got != 2 {
 				t.Errorf("%d events after the next generation, want 2", got)
 			}

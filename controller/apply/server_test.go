@@ -201,7 +201,7 @@ func (s *apiServer) requests() (seen []string) {
 // reported waits for an event of a reason, and returns its message.
 func (s *apiServer) reported(t *testing.T, reason string) (message string) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); message == "" && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); message == "" && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		s.locked(func() {
 			for _, o := range s.Objects("events") {
 				if o["reason"] == reason {

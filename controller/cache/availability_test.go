@@ -41,7 +41,11 @@ func TestWatchEndsWithTheResource(t *testing.T) {
 		a.builtin = c.builtin
 		a.served = func(context.Context) (bool, error) { return true, nil }
 		ended := make(chan struct{})
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		limit := 200 * time.Millisecond // nothing may happen, which is no condition to wait for
+		if c.ends {
+			limit = patient
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		a.watch = func(watching context.Context, report func(error)) {
 			report(c.err)
 			<-watching.Done()
@@ -129,13 +133,17 @@ func TestDoubtIsResolvedByAQuestion(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := false
+			limit := 100 * time.Millisecond // nothing may happen, which is no condition to wait for
+			if c.ends {
+				limit = patient
+			}
 			a.watch = func(watching context.Context, report func(error)) {
 				report(errors.New("connection reset"))
 				<-asked
 				select {
 				case <-watching.Done():
 					ended = true
-				case <-time.After(100 * time.Millisecond):
+				case <-time.After(limit):
 				}
 				cancel()
 			}

@@ -137,10 +137,13 @@ func background(t *testing.T, f func(context.Context)) (stop func()) {
 	return stop
 }
 
+// patient is the limit for what only a busy machine delays.
+const patient = 2 * time.Minute
+
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patient); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if holds() {
 			return
 		}

@@ -67,7 +67,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	const limit = 2 << 20
 	const most = 8*2*limit + 40*decoded
 	w, _, _ := webhook(t, limit)
-	w.wait = time.Minute // of a slow machine
+	w.wait = 10 * time.Minute // of a slow machine
 	fill := func(what string, size int) string { return strings.Repeat(what, size/len(what)) }
 	object := func(rest string) string { return gadget("v1", `,"spec":`+rest) }
 	for name, body := range map[string]string{

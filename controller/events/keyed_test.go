@@ -50,19 +50,26 @@ func TestOneEventOfAKey(t *testing.T) {
 	s := newEventServer(t, nil)
 	first, second := newTestEmitter(t, s, time.Now), newTestEmitter(t, s, time.Now)
 	counts, again := counting(first), counting(second)
+	const settle = 100 * time.Millisecond
+	var planned []schema.Event
 	for n := range 3 {
 		event := waitingPods(n + 1)
-		event.Settle = 100 * time.Millisecond
-		first.Emit(headOf("a"), []schema.Event{event})
+		event.Settle = settle
+		planned = append(planned, event)
 	}
-	first.Drain(context.Background(), 10*time.Second)
+	began := time.Now()
+	first.Emit(headOf("a"), planned)
+	first.Drain(context.Background(), patient)
+	if took := time.Since(began); took < settle {
+		t.Errorf("it was sent after %s, and was to settle for %s", took, settle)
+	}
 	if diff := cmp.Diff([]string{"3 pods wait"}, s.messages()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	first.Emit(headOf("a"), []schema.Event{waitingPods(1000)}) // it was sent
-	first.Drain(context.Background(), 10*time.Second)
+	first.Drain(context.Background(), patient)
 	second.Emit(headOf("a"), []schema.Event{waitingPods(4)}) // after a restart
-	second.Drain(context.Background(), 10*time.Second)
+	second.Drain(context.Background(), patient)
 	if len(s.messages()) != 1 {
 		t.Errorf("%q", s.messages())
 	}
@@ -72,7 +79,7 @@ func TestOneEventOfAKey(t *testing.T) {
 	other, later := waitingPods(5), waitingPods(6)
 	other.Key, later.Occasion = "services", "restart"
 	first.Emit(headOf("a"), []schema.Event{other, later})
-	first.Drain(context.Background(), 10*time.Second)
+	first.Drain(context.Background(), patient)
 	if diff := cmp.Diff([]string{"3 pods wait", "5 pods wait", "6 pods wait"}, s.messages()); diff != "" {
 		t.Errorf("another key and another occasion (-want +got):\n%s", diff)
 	}
@@ -89,7 +96,7 @@ func TestCountedAlthoughTheAnswerWasLost(t *testing.T) {
 	e := newTestEmitter(t, s, time.Now)
 	counts := counting(e)
 	e.Emit(headOf("a"), []schema.Event{waitingPods(1)})
-	e.Drain(context.Background(), 10*time.Second)
+	e.Drain(context.Background(), patient)
 	if got := counts(); len(got) != 1 || s.posts != 2 {
 		t.Errorf("%d requests, counted %v", s.posts, got)
 	}

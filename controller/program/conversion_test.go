@@ -61,7 +61,7 @@ const gadgetReview = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"Conversion
 func converts(t *testing.T, client *http.Client, address string) {
 	t.Helper()
 	got := ""
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(got, `"spec":{"type":7}`); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(got, `"spec":{"type":7}`); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not converted: %s", got)
 		}

@@ -191,7 +191,7 @@ func TestOwnMetrics(t *testing.T) {
 // awaitMetrics returns the metrics at an address once they have a line.
 func awaitMetrics(t *testing.T, address, line string) (text string) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(text, line); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(text, line); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("there is no %s:\n%s", line, text)
 		}
@@ -302,7 +302,7 @@ func TestStopsAtSIGTERM(t *testing.T) {
 		_, errOut, code := called("--kubeconfig", config, "--metrics-bind-address", "0", "--health-probe-bind-address", probes)
 		ended <- fmt.Sprint(code, errOut)
 	}()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if answer, err := http.Get("http://" + probes + "/readyz"); err == nil {
 			ready := answer.StatusCode == http.StatusOK
 			_ = answer.Body.Close()
@@ -322,7 +322,7 @@ func TestStopsAtSIGTERM(t *testing.T) {
 		if !strings.HasPrefix(said, "0") || !strings.Contains(said, `"msg":"stopped"`) || !strings.Contains(said, `"kinds":["Gadget"]`) {
 			t.Errorf("ended with %s", said)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the program does not stop")
 	}
 }

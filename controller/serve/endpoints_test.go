@@ -104,7 +104,7 @@ func TestStopsWhateverClientsHold(t *testing.T) {
 			if err := <-stopped; err != nil {
 				t.Errorf("a stop ended with: %v", err)
 			}
-			if err := client.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			if err := client.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := client.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {

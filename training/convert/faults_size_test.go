@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"stoic/schema"
 )
@@ -22,6 +21,13 @@ func many(n int, one func(i int) any) []any {
 
 // TestFaultSizes: objects of the maximum size that an API server stores, and larger ones, are converted like any other.
 func TestFaultSizes(t *testing.T) {
+	for _, f := range faultSizes() {
+		t.Run(f.name, func(t *testing.T) { cheap(t, f) })
+	}
+}
+
+// faultSizes returns changes that make an object large, or that ask for many replicas.
+func faultSizes() []fault {
 	variable := func(i int) any { return map[string]any{"name": fmt.Sprint("A", i), "value": named(200)} }
 	mount := func(i int) any { return map[string]any{"name": fmt.Sprint("v", i), "mountPath": fmt.Sprint("/", i)} }
 	many2 := func(n int, prefix string) map[string]any {
@@ -36,7 +42,7 @@ func TestFaultSizes(t *testing.T) {
 		mistakes[i] = fmt.Sprintf("%s %s.args[%d]", schema.TypeMismatch, inContainer, i)
 	}
 	first := reject(schema.InvalidValue, "spec") + "\n" + strings.Join(mistakes, "\n")
-	for _, f := range []fault{
+	return []fault{
 		{"5,000 variables", change{inContainer + ".env": many(5000, variable)}, run},
 		{"5,000 containers", change{inPod + ".containers": append([]any{sane("tensorflow")}, many(5000, func(i int) any { return sane(fmt.Sprint("a", i)) })...)}, run},
 		{"5,000 volumes, all mounted", change{inPod + ".volumes": many(5000, func(i int) any { return map[string]any{"name": fmt.Sprint("v", i)} }),
@@ -53,31 +59,23 @@ func TestFaultSizes(t *testing.T) {
 		{"20,000 replicas", change{inWorker + ".replicas": int64(20000)}, reject(schema.TooLarge, inReplicaSpecs)},
 		{"one replica more", change{inWorker + ".replicas": int64(20001)}, reject(schema.OutOfRange, inWorker+".replicas")},
 		{"replicas beyond all measure", change{inWorker + ".replicas": int64(math.MaxInt64)}, reject(schema.OutOfRange, inWorker+".replicas")},
-	} {
-		t.Run(f.name, func(t *testing.T) { cheap(t, f) })
 	}
 }
 
-// cheap checks one fault, and that its conversion stays within bounds of time and memory.
+// cheap checks one fault, and that its conversion stays within bounds of memory. TestBudgetWorst bounds the time.
 func cheap(t *testing.T, f fault) {
 	raw := sound(t)
 	apply(t, raw, f.put)
 	hold(t, []fault{f})
 	var before, after runtime.MemStats
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	runtime.ReadMemStats(&before)
-	start := busy(t)
 	answer(t, raw)
-	took := busy(t) - start
 	runtime.ReadMemStats(&after)
-	if took > 5*time.Second {
-		t.Errorf("took %v", took)
-	}
-	if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20 {
+	used := after.TotalAlloc - before.TotalAlloc
+	if used > 64<<20 {
 		t.Errorf("allocated %d MiB", used>>20)
 	}
-	t.Logf("%v, %d KiB", took, (after.TotalAlloc-before.TotalAlloc)>>10)
+	t.Logf("%d KiB", used>>10)
 }
 
 // TestFaultEnvironment: a variable that is too long for Linux is reported, in both of its forms, and one that just fits

@@ -3,7 +3,6 @@ package convert
 import (
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,26 +101,13 @@ func holdIn(t *testing.T, sound func(*testing.T) map[string]any, faults []fault)
 		t.Run(f.name, func(t *testing.T) {
 			raw := sound(t)
 			apply(t, raw, f.put)
-			got := inTime(t, func() *Result { return check(t, raw) })
+			got := check(t, raw)
 			if diff := cmp.Diff(f.want, outcome(got)); diff != "" {
 				t.Errorf("-want +got:\n%s\n%s", diff, describe(got))
 			}
 			holdKinds(t, raw, f.want)
 		})
 	}
-}
-
-// inTime fails if a conversion takes the thread too long.
-func inTime(t *testing.T, convert func() *Result) *Result {
-	t.Helper()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	start := busy(t)
-	result := convert()
-	if took := busy(t) - start; took > 5*time.Second {
-		t.Errorf("took %v", took)
-	}
-	return result
 }
 
 // answer converts a value that cannot be compared or copied, and returns the outcome.

@@ -1,4 +1,4 @@
-package convert
+package effort
 
 import (
 	"testing"
@@ -7,9 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// busy returns the CPU time of this thread, to which the caller must be locked. Unlike wall-clock time, it does not
+// spent returns the CPU time of this thread, to which the caller must be locked. Unlike wall-clock time, it does not
 // advance while other processes have the CPU.
-func busy(t testing.TB) time.Duration {
+func spent(t testing.TB) time.Duration {
+	t.Helper()
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now); err != nil {
 		t.Fatal("read the thread's clock:", err)
