@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,7 +34,7 @@ func TestInterruptedWhileItReads(t *testing.T) {
 		go func() { ended <- Main(append([]string{"stoic"}, args...), waited{in, reading}, &out, &talk) }()
 		select {
 		case <-reading: // so the signal is waited for
-		case <-time.After(time.Minute):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("%s does not read", name)
 		}
 		interrupt(t, name, ended, &out, &talk)
@@ -52,7 +53,7 @@ func interrupt(t *testing.T, name string, ended <-chan int, out, talk *bytes.Buf
 		if code != 130 || out.Len() > 0 || talk.String() != "error: interrupted\n" {
 			t.Errorf("%s: code %d, stdout %q, stderr %q", name, code, out, talk)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("%s does not end", name)
 	}
 }
@@ -71,13 +72,16 @@ func (w waited) Read(p []byte) (int, error) {
 	return w.Reader.Read(p)
 }
 
-// TestManyValuesOnOneLine: time and memory grow linearly with the text, and lines and columns are those of the file.
+// TestManyValuesOnOneLine: memory grows linearly with the text, and lines and columns are those of the file.
 func TestManyValuesOnOneLine(t *testing.T) {
 	const many = 200_000 // which took 400 GB
-	began := time.Now()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	all, ok := jsonDocuments([]byte("\n" + strings.Repeat("{} ", many) + "\n {}"))
-	if took := time.Since(began); !ok || len(all) != many+1 || took > 20*time.Second {
-		t.Fatalf("%d, %v, after %v", len(all), ok, took)
+	runtime.ReadMemStats(&after)
+	t.Logf("%d bytes allocated", after.TotalAlloc-before.TotalAlloc)
+	if used := after.TotalAlloc - before.TotalAlloc; !ok || len(all) != many+1 || used > 1<<30 {
+		t.Fatalf("%d, %v, %d bytes", len(all), ok, used)
 	}
 	for at, want := range map[int][2]int{0: {2, 1}, 1: {2, 4}, many - 1: {2, 3*many - 2}, many: {3, 2}} {
 		line, column := all[at].position(place{line: 1, column: 1})

@@ -42,7 +42,7 @@ func TestRunEndsWhatItStarted(t *testing.T) {
 	if err := <-done; err == nil || !strings.Contains(err.Error(), "enough") {
 		t.Errorf("interrupted: %v", err)
 	}
-	if err := held.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := held.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.Copy(io.Discard, held); err != nil { // the pipe ends when its writer ends

@@ -37,7 +37,7 @@ func (a *api) create(t *testing.T, name, policy string, annotations map[string]a
 // until reads the pod until the condition holds; ok is false once the pod no longer exists.
 func (a *api) until(t *testing.T, name, what string, holds func(s status, ok bool) bool) {
 	t.Helper()
-	deadline := time.After(15 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	for {

@@ -367,7 +367,7 @@ func awaitDone(t *testing.T, c *Cluster) {
 	t.Helper()
 	select {
 	case <-c.Done():
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the cluster has not noticed that it ended")
 	}
 }

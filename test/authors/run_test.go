@@ -16,7 +16,7 @@ import (
 )
 
 // patience bounds every wait for a condition; it is generous because machines are slow.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // module is a folder of the tutorial on disk, and how commands run there.
 type module struct {

@@ -11,7 +11,7 @@ import (
 )
 
 // limit bounds a program: with the operator, and pods that run for a second.
-const limit = time.Minute
+const limit = 5 * time.Minute
 
 // TestClients: in each language the program of docs/clients.md runs a job until it has succeeded. In a second program the API
 // server rejects one job and the operator another one, and the program deletes both. The clients were generated from what the API

@@ -30,7 +30,7 @@ import (
 const root = "../.."
 
 // patience bounds every wait for a condition; it is generous because machines are slow.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 func TestMain(m *testing.M) {
 	flag.Parse()

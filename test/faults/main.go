@@ -129,7 +129,7 @@ func run(ctx context.Context, o options, out io.Writer) (passed bool, err error)
 	defer func() { err = errors.Join(err, r.Close()) }()
 	o.root, o.dir = r.Root, r.Dir
 	r.Say("seed %d, part %s; logs and evidence in %s", o.seed, &o.part, o.dir)
-	t := &tally{began: time.Now()}
+	t := &tally{began: time.Now(), busy: o.sample}
 	if o.wants(plans.AllGoals()...) {
 		if err := onControlPlane(ctx, o, t, r); err != nil {
 			return false, err

@@ -51,7 +51,7 @@ func malformedOn(ctx context.Context, o options, stage *plans.Stage, programs []
 	if err != nil {
 		return fmt.Errorf("read the kubeconfig for definitions: %w", err)
 	}
-	of := malformed.Options{Root: o.root, Dir: dir, Config: config, Definitions: definitions, Seed: o.seed, Most: o.part.share(malformedOfKind), Round: malformedAtOnce, List: o.list, Say: say,
+	of := malformed.Options{Root: o.root, Dir: dir, Config: config, Definitions: definitions, Seed: o.seed, Busy: o.sample, Most: o.part.share(malformedOfKind), Round: malformedAtOnce, List: o.list, Say: say,
 		Wanted: func(kind, name string) bool {
 			t.meets(o, mutationOf(kind, name))
 			return o.mutation(kind, name)

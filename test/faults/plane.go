@@ -64,7 +64,7 @@ func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tal
 	if o.onlyMalformed() {
 		sandboxes = 0
 	}
-	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Sandboxes: sandboxes, Dir: dir, Say: say})
+	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Sandboxes: sandboxes, Dir: dir, Busy: o.sample, Say: say})
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func TestAutoscaler(t *testing.T) {
 
 	// A reconcile that does not concern it, and a change that does.
 	patch(`{"spec":{"runPolicy":{"backoffLimit":5}}}`)
-	r.kubectl(t, nil, "wait", "pytorchjob/job", "--for=jsonpath={.status.observedGeneration}=2", "--timeout=60s")
+	r.kubectl(t, nil, "wait", "pytorchjob/job", "--for=jsonpath={.status.observedGeneration}=2", "--timeout=3m")
 	if n := r.written(t, ns, "patch", "horizontalpodautoscalers"); n > 0 {
 		t.Errorf("it was updated %d times for nothing", n)
 	}
@@ -78,7 +78,7 @@ func TestAutoscaler(t *testing.T) {
 	patch(`{"spec":{"elasticPolicy":{"metrics":[]}}}`)
 	r.awaitDependent(t, training.Autoscalers(), ns, "job", true)
 	patch(`{"spec":{"runPolicy":{"activeDeadlineSeconds":1}}}`)
-	r.kubectl(t, nil, "wait", "pytorchjob/job", "--for=condition=Failed", "--timeout=60s")
+	r.kubectl(t, nil, "wait", "pytorchjob/job", "--for=condition=Failed", "--timeout=3m")
 	r.awaitDependent(t, training.Autoscalers(), ns, "job", false)
 	if n := r.written(t, ns, "patch", "horizontalpodautoscalers"); n != 1 {
 		t.Errorf("it was updated %d times for one change", n)

@@ -80,7 +80,7 @@ func (r *rig) awaitKnown(t *testing.T, crd *unstructured.Unstructured) {
 	}
 	short, _, _ := unstructured.NestedStringSlice(crd.Object, "spec", "names", "shortNames")
 	for _, name := range append(short, crd.GetName()) {
-		operator.Await(t, 2*time.Minute, name+" to be known", func() (bool, string) {
+		operator.Await(t, patience+time.Minute, name+" to be known", func() (bool, string) {
 			out, err := r.tryKubectl(nil, "get", name, "-A")
 			return err == nil, out
 		})

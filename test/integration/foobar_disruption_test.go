@@ -5,42 +5,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// foobarIdle: an idle operator sends requests only for its lease, and every 30 s, for each of its three resources, whether the
-// API server still serves it.
+// foobarIdle: an idle operator sends requests only for its lease, and now and then whether the API server still serves its resources.
 func foobarIdle(t *testing.T, f *foobars, p *process) {
-	await(t, "all keys and events to be worked off", func() (bool, string) {
-		keys, _ := p.metric(t, "workqueue_depth")
-		busy, _ := p.metric(t, "workqueue_unfinished_work_seconds")
-		events, _ := p.metric(t, "foobar_operator_events_backlog")
-		return keys == 0 && busy == 0 && events == 0, fmt.Sprintf("%v keys, %v busy, %v events", keys, busy, events)
-	})
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); { // the reconciles that every write requeues
-		time.Sleep(100 * time.Millisecond)
-	}
-	before := len(f.requestsOf(t, foobarUser))
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
-		time.Sleep(100 * time.Millisecond) // absence cannot be awaited, only watched for a while
-	}
-	discoveries := 0 // of watches that were renewed
-	for _, q := range f.requestsOf(t, foobarUser)[before:] {
-		switch path, _, _ := strings.Cut(q.RequestURI, "?"); {
-		case q.ObjectRef.Resource == "leases", q.Verb == "watch": // a watch is answered when it ends
-		case q.Verb == "get" && (path == "/apis/test.example.com/v1alpha1" || path == "/api/v1"):
-			discoveries++
-		default:
-			t.Errorf("a request of an idle operator: %s %s", q.Verb, q.RequestURI)
-		}
-	}
-	if discoveries > 3 {
-		t.Errorf("%d discoveries within five seconds", discoveries)
-	}
+	f.awaitIdle(t, foobarUser, "foobar_operator", p)
 }
 
 // foobarKilled: the operator is killed after a ConfigMap was created and before the former one is deleted, and after everything
@@ -108,7 +81,7 @@ func foobarRecreated(t *testing.T, f *foobars) {
 				t.Errorf("of FooBar %s is the ConfigMap %+v", uid, c)
 			}
 			seen[c.UID] = true
-			f.kubectl(t, nil, "-n", ns, "delete", "foobar", "fourteen", "--timeout=60s")
+			f.kubectl(t, nil, "-n", ns, "delete", "foobar", "fourteen", "--timeout=3m")
 			if left := f.maps(t, other); left != "" {
 				t.Errorf("the FooBar has gone before %s", left)
 			}
@@ -136,5 +109,5 @@ func foobarCRDRecreated(t *testing.T, f *foobars) {
 	}
 	serves()
 	f.beforeItsCRD(t, p, func() *process { return f.start(t) }, foobarDeploy+"/crd", []string{"FooBar", "ClusterFooBar"}, serves)
-	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "twelve", "--timeout=60s")
+	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "twelve", "--timeout=3m")
 }

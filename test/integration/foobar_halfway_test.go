@@ -59,7 +59,7 @@ func foobarSpoiledHalfWay(t *testing.T, f *foobars) {
 			f.patch(t, ns, c.name, `{"spec":{"target":"c"}}`)
 			f.awaitReady(t, ns, c.name, c.place+"/c")
 			f.awaitMaps(t, c.place+"/c="+c.name, ns, other)
-			f.kubectl(t, nil, "-n", ns, "delete", "foobar", c.name, "--timeout=60s")
+			f.kubectl(t, nil, "-n", ns, "delete", "foobar", c.name, "--timeout=3m")
 			f.awaitMaps(t, "", ns, other)
 			p.stop(t)
 		})

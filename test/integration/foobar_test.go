@@ -274,7 +274,7 @@ func foobarElsewhere(t *testing.T, f *foobars) {
 	f.awaitMaps(t, "here/b=two", ns, other)
 	f.patch(t, ns, "two", `{"spec":{"targetNamespace":"there"}}`)
 	f.awaitMaps(t, "there/b=two", ns, other)
-	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "two", "--timeout=60s")
+	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "two", "--timeout=3m")
 	f.awaitMaps(t, "", ns, other)
 }
 
@@ -319,7 +319,7 @@ func foobarForeignElsewhere(t *testing.T, f *foobars) {
 	f.patch(t, ns, "thirteen", `{"spec":{"target":"taken"}}`)
 	f.awaitEvent(t, ns, "thirteen", "NameConflict", "", "ConfigMap foreign-there/taken already exists and is not managed by FooBar thirteen;")
 	f.awaitMaps(t, "foreign-there/free=thirteen", ns, other)
-	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "thirteen", "--timeout=60s")
+	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "thirteen", "--timeout=3m")
 	f.awaitMaps(t, "", ns, other)
 	f.awaitEvent(t, ns, "thirteen", "ConfigMapLeft", "", "ConfigMap foreign-there/taken has another owner and stays")
 	if after := f.object(t, other, "configmap", "taken"); after != before {
@@ -361,7 +361,7 @@ func foobarClusterScoped(t *testing.T, f *foobars) {
 	if out, err := f.tryKubectl([]byte(foobar("ClusterFooBar", "eight", "{target: a}")), "apply", "-f", "-"); err == nil || !strings.Contains(out, "targetNamespace: Required value") {
 		t.Errorf("without a namespace: %s", out)
 	}
-	f.kubectl(t, nil, "delete", "cfb", "seven", "--timeout=60s")
+	f.kubectl(t, nil, "delete", "cfb", "seven", "--timeout=3m")
 	f.awaitMaps(t, "", ns, other)
 }
 
@@ -372,7 +372,7 @@ func foobarNamespaceLater(t *testing.T, f *foobars) {
 	f.awaitEvent(t, ns, "nine", "ConfigMapFailed", "", `namespace late`)
 	f.namespace(t, "late")
 	f.awaitReady(t, ns, "nine", "late/a")
-	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "nine", "--timeout=60s")
+	f.kubectl(t, nil, "-n", ns, "delete", "foobar", "nine", "--timeout=3m")
 	f.awaitMaps(t, "", "late")
 }
 

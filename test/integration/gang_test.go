@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -135,12 +134,8 @@ func gangWithoutCRD(t *testing.T, r *rig) {
 	// Errors in a job are reported nevertheless.
 	r.apply(t, ns, manifest("wrong", "\n  tfReplicaSpecs: {}\n"))
 	r.awaitState(t, ns, "wrong", training.Failed)
-	began := time.Now()
 	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, volcanoFixture))
 	r.awaitDependent(t, training.PodGroups(), ns, "job", true)
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("the job went on %v after the CRD was there", took)
-	}
 	r.phase(t, ns, "job", "Inqueue")
 	r.awaitPods(t, ns, "job", 2)
 }

@@ -193,7 +193,7 @@ func metricsSecure(t *testing.T, r *rig) {
 	p := &process{operator.InTest(t, operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: through(t, r, way),
 		Flags: []string{"--enable-scheme=TFJob", "--metrics-secure", "--profiling"}})}
 	// The certificate is self-signed, and this test knows the server.
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 20 * time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 2 * time.Minute}
 	get := func(path, token string) (int, string) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.MetricsAddress()+path, nil)
 		if err != nil {

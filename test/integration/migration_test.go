@@ -38,7 +38,7 @@ func TestMigration(t *testing.T) {
 		p.settle(t, r.of(p.kind), left[p.kind.Name])
 	}
 	m.run(t, `kubectl apply --server-side -k "$OLD"`)
-	m.run(t, `kubectl rollout status deployment -n kubeflow training-operator --timeout=60s`)
+	m.run(t, `kubectl rollout status deployment -n kubeflow training-operator --timeout=3m`)
 	before := m.allPods(t, all)
 	m.refusesJobs(t, true)
 
@@ -162,7 +162,7 @@ func (m *migration) section(t *testing.T, heading string) {
 
 func (m *migration) run(t *testing.T, commands string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	bin := t.TempDir()
 	program, err := filepath.Abs(build(t, ".", m.flags...))

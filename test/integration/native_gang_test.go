@@ -326,7 +326,7 @@ func nativeGangFitsLauncher(t *testing.T, r *rig) {
 	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
 	r.kubectl(t, []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"first"},"spec":{"nodeSelector":{"kubernetes.io/hostname":"node-0"},
 		"containers":[{"name":"a","image":"a","resources":{"limits":{"nvidia.com/gpu":1}}}]}}`), "-n", ns, "create", "-f", "-")
-	r.kubectl(t, nil, "-n", ns, "wait", "pod/first", "--for=jsonpath={.status.phase}=Running", "--timeout=60s")
+	r.kubectl(t, nil, "-n", ns, "wait", "pod/first", "--for=jsonpath={.status.phase}=Running", "--timeout=3m")
 	r.apply(t, ns, mpi2OnGPUs("pi", "node-0", 2, 3))
 	r.hasMinCount(t, ns, "pi", 3)
 	r.reportedOnce(t, ns, "pi", training.ReasonPodUnschedulable, "")

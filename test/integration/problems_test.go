@@ -18,6 +18,7 @@ import (
 
 	"stoic/cli/cluster"
 	"stoic/training"
+	"stoic/training/kinds"
 	"stoic/training/kinds/v2beta1"
 )
 
@@ -101,12 +102,59 @@ func endlessWith(container, rtype string) string {
 	return strings.Replace(worker(container, rtype), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
 }
 
-// problemWithinASecond measures from the condition of the pod to the event of the job, each as a watch shows it. The fastest of
-// three counts: a busy machine delays some, a defect all.
+// promptness is how fast the operator reports. The fastest of three counts: a busy machine delays some, a defect all. It is compared
+// with how fast the operator sends its first request for a new job meanwhile, since a slow machine delays both.
+type promptness struct{ fastest, reaction time.Duration }
+
+func newPromptness() *promptness { return &promptness{fastest: patience} }
+
+// add notes how long a report took, and a reaction.
+func (p *promptness) add(t *testing.T, took, reaction time.Duration) {
+	t.Helper()
+	t.Logf("reported after %s; the reaction to a job took %s", took, reaction)
+	p.fastest = min(p.fastest, took)
+	p.reaction = max(p.reaction, reaction)
+}
+
+// check: a report takes less than a second, and longer only on a slow machine.
+func (p *promptness) check(t *testing.T, what string) {
+	t.Helper()
+	if p.fastest > time.Second+10*p.reaction || p.fastest < 0 {
+		t.Errorf("%s: %s, and the reaction to a job took %s at most", what, p.fastest, p.reaction)
+	}
+}
+
+// reaction returns the time from a job to its pod, each as a watch shows it.
+func (r *rig) reaction(t *testing.T, ns string) time.Duration {
+	t.Helper()
+	const name = "reaction"
+	r = r.of(kinds.TFJob())
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	jobs, err1 := r.jobs(ns).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	pods, err2 := r.typed.CoreV1().Pods(ns).Watch(ctx, metav1.ListOptions{LabelSelector: training.LabelJob + "=" + name})
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	added := func(e watch.Event) bool { return e.Type == watch.Added }
+	var jobAt, podAt time.Time
+	var watching sync.WaitGroup
+	watching.Go(func() { jobAt = first(jobs, added) })
+	watching.Go(func() { podAt = first(pods, added) })
+	r.apply(t, ns, manifest(name, podSpec("schedulerName: nobody", "replicas: 1")))
+	watching.Wait()
+	if jobAt.IsZero() || podAt.IsZero() {
+		t.Fatalf("waited in vain: the job was seen at %s, its pod at %s", jobAt, podAt)
+	}
+	r.kubectl(t, nil, "-n", ns, "delete", "tfjob", name, "--cascade=foreground", "--timeout=3m")
+	return podAt.Sub(jobAt)
+}
+
+// problemWithinASecond measures from the condition of the pod to the event of the job, each as a watch shows it.
 func problemWithinASecond(t *testing.T, r *rig) {
 	ns := r.namespace(t, "within")
 	r.operator(t, ns)
-	fastest := patience
+	prompt := newPromptness()
 	for i := range 3 {
 		name := fmt.Sprintf("job-%d", i)
 		took := r.fromPodToJob(t, ns, name, training.ReasonPodUnschedulable, func(p *corev1.Pod) bool {
@@ -114,12 +162,9 @@ func problemWithinASecond(t *testing.T, r *rig) {
 				return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
 			})
 		}, func() { r.apply(t, ns, manifest(name, endlessWith(tooMuch, "replicas: 4"))) })
-		t.Logf("%s: %s", name, took)
-		fastest = min(fastest, took)
+		prompt.add(t, took, r.reaction(t, ns))
 	}
-	if fastest > time.Second {
-		t.Errorf("from the condition of a pod to the event of its job: %s", fastest)
-	}
+	prompt.check(t, "from the condition of a pod to the event of its job")
 }
 
 // fromPodToJob returns the time from when a pod of the job meets a condition to when the job has an event.
@@ -246,18 +291,15 @@ func failsToPull(p *corev1.Pod) bool {
 func imageWithinASecond(t *testing.T, r *rig) {
 	ns := r.namespace(t, "image-within")
 	p := r.operator(t, ns)
-	fastest := patience
+	prompt := newPromptness()
 	for i := range 3 {
 		name := fmt.Sprintf("job-%d", i)
 		r.apply(t, ns, manifest(name, podSpec("schedulerName: nobody", "replicas: 1")))
 		r.awaitPods(t, ns, name, 1)
 		took := r.fromPodToJob(t, ns, name, training.ReasonPodImageFailed, failsToPull, func() { r.saysOfImage(t, ns, name+"-worker-0", "tensorflow") })
-		t.Logf("%s: %s", name, took)
-		fastest = min(fastest, took)
+		prompt.add(t, took, r.reaction(t, ns))
 	}
-	if fastest > time.Second {
-		t.Errorf("from the status of a pod to the event of its job: %s", fastest)
-	}
+	prompt.check(t, "from the status of a pod to the event of its job")
 	p.kill(t)
 	again := r.operator(t, ns)
 	await(t, "the events to be planned again", func() (bool, string) {
@@ -277,7 +319,7 @@ func launcherProblems(t *testing.T, r *rig) {
 	r = r.of(v2beta1.MPIJob())
 	ns := r.namespace(t, "launcher")
 	p := r.operator(t, ns)
-	fastest := patience
+	prompt := newPromptness()
 	unplaced := func(p *corev1.Pod) bool {
 		return p.Labels[training.LabelJobRole] == training.JobRoleLauncher && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
@@ -288,12 +330,9 @@ func launcherProblems(t *testing.T, r *rig) {
 		took := r.fromPodToJob(t, ns, name, training.ReasonPodUnschedulable, unplaced, func() {
 			r.apply(t, ns, mpi2Manifest(name, "", "{}", "{}", 1, "nodeSelector: {there: none}, "))
 		})
-		t.Logf("%s: %s", name, took)
-		fastest = min(fastest, took)
+		prompt.add(t, took, r.reaction(t, ns))
 	}
-	if fastest > time.Second {
-		t.Errorf("from the condition of a launcher's pod to the event of its job: %s", fastest)
-	}
+	prompt.check(t, "from the condition of a launcher's pod to the event of its job")
 	for i := range 3 {
 		r.reportedOnce(t, ns, fmt.Sprintf("pi-%d", i), training.ReasonPodUnschedulable, fmt.Sprintf("pod pi-%d-launcher-", i))
 	}

@@ -251,7 +251,7 @@ func twoKindsOneName(t *testing.T, r *rig) {
 	if head := r.head(t, ns, "twin"); head.Status.Terminal() != "" || head.Status.Is(training.Running) {
 		t.Errorf("the second one: %s", describe(&head.Status))
 	}
-	r.kubectl(t, nil, "-n", ns, "delete", "tfjob", "twin", "--cascade=foreground", "--wait=true", "--timeout=60s")
+	r.kubectl(t, nil, "-n", ns, "delete", "tfjob", "twin", "--cascade=foreground", "--wait=true", "--timeout=3m")
 	p.stop(t) // it would retry in five minutes; a new one tries immediately
 	r.operator(t, ns)
 	r.awaitState(t, ns, "twin", training.Succeeded)

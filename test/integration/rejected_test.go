@@ -196,7 +196,7 @@ func malformedDeleted(t *testing.T, r *rig) {
 	for _, m := range nonsense() {
 		checkRejected(t, r, ns, m)
 	}
-	r.kubectl(t, nil, "-n", ns, "delete", "tfjobs", "--all", "--wait=true", "--timeout=60s")
+	r.kubectl(t, nil, "-n", ns, "delete", "tfjobs", "--all", "--wait=true", "--timeout=3m")
 	if out := r.kubectl(t, nil, "-n", ns, "get", "tfjobs", "-o", "name"); out != "" {
 		t.Errorf("left: %s", out)
 	}

@@ -37,7 +37,7 @@ import (
 const root = "../.."
 
 // patience bounds every wait for a condition; it is generous because machines are slow, never because a test needs it.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // programs are what the tests start. TestMain gives them a folder.
 var programs = operator.Programs{Root: root}

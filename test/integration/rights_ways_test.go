@@ -336,7 +336,7 @@ func nobodyReadsMetrics(t *testing.T, r *rig, s shortage) {
 		t.Fatal(err)
 	}
 	// The certificate is self-signed, and this test knows the server.
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 20 * time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 2 * time.Minute}
 	get := func() (int, string) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.MetricsAddress()+"/metrics", http.NoBody)
 		if err != nil {

@@ -62,9 +62,9 @@ func starterRights(t *testing.T, folder string) {
 		r.apply(t, ns, "apiVersion: apps.example.com/v1alpha1\nkind: Widget\nmetadata: {name: "+name+"}\nspec: {a: "+a+"}\n")
 	}
 	widget(ns, "web", "one")
-	r.kubectl(t, nil, "-n", ns, "wait", "--for=condition=Ready", "widget/web", "--timeout=60s")
+	r.kubectl(t, nil, "-n", ns, "wait", "--for=condition=Ready", "widget/web", "--timeout=3m")
 	widget(ns, "web", "two")
-	r.kubectl(t, nil, "-n", ns, "wait", "--for=jsonpath={.data.a}=two", "configmap/web-widget", "--timeout=60s")
+	r.kubectl(t, nil, "-n", ns, "wait", "--for=jsonpath={.data.a}=two", "configmap/web-widget", "--timeout=3m")
 	r.kubectl(t, nil, "-n", ns, "create", "configmap", "taken-widget")
 	widget(ns, "taken", "one")
 	await(t, "the event of a foreign ConfigMap", func() (bool, string) {

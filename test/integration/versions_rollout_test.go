@@ -152,7 +152,7 @@ func (r *rollOut) run(t *testing.T, commands string) {
 	if strings.TrimSpace(commands) == "" {
 		t.Fatalf("%s has no commands there", versionsPage)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-euxo", "pipefail", "-c", commands)
 	cmd.Dir = r.dir

@@ -25,8 +25,8 @@ func TestWaysToInstall(t *testing.T) {
 	r := bareRig(t, cluster.Options{Users: map[string]string{
 		"chart": serviceAccount("training"), "overlay": serviceAccount("team-a"), "stranger": "stranger"}})
 	r.kubectl(t, nil, "apply", "-f", "testdata/kinds-of-others.yaml")
-	r.kubectl(t, nil, "wait", "--for=create", "--timeout=60s", "crd/issuers.cert-manager.io")
-	r.kubectl(t, nil, "wait", "--for=condition=Established", "--timeout=60s", "-f", "testdata/kinds-of-others.yaml")
+	r.kubectl(t, nil, "wait", "--for=create", "--timeout=3m", "crd/issuers.cert-manager.io")
+	r.kubectl(t, nil, "wait", "--for=condition=Established", "--timeout=3m", "-f", "testdata/kinds-of-others.yaml")
 	for _, ns := range []string{"kubeflow", "training", "team-a"} {
 		r.kubectl(t, nil, "label", "namespace", r.namespace(t, ns), "pod-security.kubernetes.io/enforce=restricted")
 	}
@@ -264,7 +264,7 @@ func namespacedServes(t *testing.T, r *rig) {
 		t.Fatal(err)
 	}
 	r.kubectl(t, nil, "apply", "-k", dir)
-	r.kubectl(t, nil, "rollout", "status", "deployment/training-operator", "-n", "team-a", "--timeout=2m")
+	r.kubectl(t, nil, "rollout", "status", "deployment/training-operator", "-n", "team-a", "--timeout=3m")
 	r.kubectl(t, nil, "label", "namespace", "team-a", "pod-security.kubernetes.io/enforce-") // the jobs of tests are not restricted
 	p := r.deployed(t, "overlay", "team-a")
 	r.apply(t, "team-a", manifest("mnist", worker("", "")))

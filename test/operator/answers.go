@@ -20,7 +20,7 @@ func (p *Process) Probe(ctx context.Context, path string) int {
 
 // Answer returns the operator's answer to a request for a path such as /readyz; code 0 and the error's text if it does not answer.
 func (p *Process) Answer(ctx context.Context, path string) (code int, text string) {
-	code, text, err := get(ctx, 2*time.Second, p.probes, path)
+	code, text, err := get(ctx, 30*time.Second, p.probes, path)
 	if err != nil {
 		return 0, err.Error()
 	}

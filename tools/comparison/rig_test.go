@@ -22,7 +22,7 @@ import (
 const (
 	root = "../.."
 	// patience bounds every wait for a condition; it is generous because machines are slow.
-	patience = 90 * time.Second
+	patience = 3 * time.Minute
 )
 
 // rig is a control plane that accepts any Foo, and the programs.

@@ -120,7 +120,7 @@ func TestWebhook(t *testing.T) {
 			t.Errorf("%v: %s", err, log.String())
 		}
 	}()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if answer, err := http.Get("http://" + probes + "/readyz"); err == nil {
 			_ = answer.Body.Close()
 			if answer.StatusCode == http.StatusOK {

@@ -30,7 +30,7 @@ func argoHealth(scripts map[string]string, object map[string]any) (status, messa
 			return "", "", fmt.Errorf("open library %q: %w", name, err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	l.SetContext(ctx)
 	l.SetGlobal("obj", luaValue(l, object))

@@ -83,7 +83,7 @@ func startReal(t *testing.T) *real {
 // await polls until the condition holds. When it gives up, it reports what it saw.
 func await(t *testing.T, what string, holds func() (ok bool, saw string)) {
 	t.Helper()
-	operator.Await(t, 30*time.Second, what, holds)
+	operator.Await(t, 2*time.Minute, what, holds)
 }
 
 func (r *real) send(method, path, contentType, accept string, body []byte) (int, []byte, error) {
@@ -186,7 +186,7 @@ func (p *pair) modelEvents(resource, selector string) (events []any, err error) 
 
 // realEvents returns the events until the last object is created.
 func (p *pair) realEvents(resource, selector string) (events []any, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, "GET", p.real.url+p.right.watchPath(resource, p.since, selector), nil)
 	if err != nil {

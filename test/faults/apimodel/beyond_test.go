@@ -102,7 +102,7 @@ func (b *beyond) same(what, method, path, contentType, body string) {
 	code, text, _ := b.model.sending(method, path, contentType, accept, []byte(body)) // the model does not fail
 	mine, version := said(code, text)
 	diff := "not asked"
-	for deadline := time.Now().Add(20 * time.Second); diff != "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); diff != "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		code, text, err := b.send(method, path, contentType, accept, []byte(body))
 		if err != nil {
 			b.Fatal(err)
@@ -178,7 +178,7 @@ func (b *beyond) streams() {
 
 // watch watches the real server. The lines end when the watch does, or when nothing arrives.
 func (b *beyond) watch(path string) (lines <-chan string, stop func()) {
-	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 	r, err := http.NewRequestWithContext(ctx, "GET", b.url+path, http.NoBody)
 	if err != nil {
 		b.Fatal(err)

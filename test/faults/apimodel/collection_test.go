@@ -140,7 +140,7 @@ func (f *family) rest() (err error) {
 // the model's state.
 func (f *family) settled() error {
 	diff := ""
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		is, err := left(f.pair.right)
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ func TestPlans(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real control planes")
 	}
-	env := Env{Operator: operator.Built(t, root), Root: root}
+	env := Env{Operator: operator.Built(t, root), Root: root, Busy: !*all}
 	plans := Plans(*seed)
 	if !*all {
 		plans = plans[:quick]

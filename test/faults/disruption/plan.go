@@ -7,6 +7,8 @@ type Env struct {
 	Operator string // the operator's program
 	Root     string // the checkout: control planes are built from its folder localcluster, fixtures are in test/
 	Log      func(format string, values ...any)
+	// Busy says that the machine may have other work: a limit is at least busyLimit.
+	Busy bool
 
 	crds    string   // the folder of the kinds' CRDs; "" for those that are shipped
 	webhook *webhook // that converts TFJobs; nil where they have one version

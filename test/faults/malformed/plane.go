@@ -28,7 +28,7 @@ const (
 	// spaces is how many namespaces the malformed objects share.
 	spaces = 3
 	// patience is how long nothing may change before a wait fails.
-	patience = 30 * time.Second
+	patience = 2 * time.Minute
 	// glance is the interval of polling.
 	glance = 50 * time.Millisecond
 )

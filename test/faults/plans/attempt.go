@@ -14,7 +14,7 @@ import (
 
 const (
 	// longestRun bounds the user's part of a scenario under a fault, including back-offs and pauses.
-	longestRun = 2 * time.Minute
+	longestRun = 10 * time.Minute
 	// stableFor is how long an end state must last.
 	stableFor = 1500 * time.Millisecond
 )
@@ -54,7 +54,7 @@ func (s *Stage) try(ctx context.Context, p Plan, w *worker) Result {
 func (s *Stage) attempt(p Plan, w *worker) (*Attempt, error) {
 	job := s.name()
 	c := w.use(p.Scenario.Operator)
-	a := &Attempt{Plan: p, began: time.Now(), Sandbox: c, Track: c.Proxy.Follow(job), Run: s.recorder.RunOf(p.Scenario.Subject(w.places, job)), worker: w,
+	a := &Attempt{Plan: p, began: time.Now(), Sandbox: c, Track: c.Proxy.Follow(job), Run: s.recorder.RunOf(p.Scenario.Subject(w.places, job)), worker: w, busy: s.options.Busy,
 		Reference: s.references[p.Scenario.Name], notes: map[string]time.Time{}, failed: make(chan error, 8)}
 	a.Actor = scenario.Actor{Client: s.admin, Namespace: w.places.Namespace, Job: job, Run: a.Run}
 	a.lists = len(a.Sandbox.Proxy.Lists())

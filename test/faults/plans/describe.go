@@ -10,8 +10,12 @@ import (
 // limits returns the limits of an attempt: what the reference needed, what the faults may add, and an allowance for status writes
 // that the reference coalesced.
 func (a *Attempt) limits() oracle.Limits {
+	notice := max(a.Plan.notice, usualNotice)
+	if a.busy {
+		notice += busyNotice
+	}
 	return oracle.Limits{Writes: a.Scenario.Operator.Rules.Writes(a.Reference.Writes) + a.Plan.writes, Events: 3*a.Reference.Events + 10, Pods: a.Plan.pods,
-		Notice: max(a.Plan.notice, usualNotice), Edited: a.Plan.edited, Paths: a.Scenario.Paths, Taken: a.taken, Recreated: a.recreated}
+		Notice: notice, Edited: a.Plan.edited, Paths: a.Scenario.Paths, Taken: a.taken, Recreated: a.recreated}
 }
 
 // describe returns all that is known of a failed attempt: violations, requests, versions, the operator's log.

@@ -31,7 +31,7 @@ func TestBreaks(t *testing.T) {
 		if err := a.arrange(a); err != nil {
 			t.Fatal(err)
 		}
-		running, cancel := context.WithTimeout(t.Context(), time.Minute)
+		running, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		over := make(chan struct{})
 		go func() { defer close(over); a.during(running, a) }()
 		client, err := rest.HTTPClientFor(c.Proxy.Config())

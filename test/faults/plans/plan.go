@@ -61,11 +61,14 @@ func (p Plan) Name() string { return fmt.Sprintf("%s/%s/%s", p.Goal, p.Scenario.
 func (p Plan) Hurried() bool { return p.hurry }
 
 // usualPatience bounds the time from the last fault to the end state. It is far above what the operator needs, since dozens of
-// sandboxes share two cores.
-const usualPatience = 30 * time.Second
+// sandboxes share two cores, which may have other work.
+const usualPatience = time.Minute
 
 // usualNotice allows for delays of watches and of the machine.
 const usualNotice = 2 * time.Second
+
+// busyNotice allows for those of a machine that has other work.
+const busyNotice = 30 * time.Second
 
 // Attempt is one plan being tried.
 type Attempt struct {
@@ -77,6 +80,7 @@ type Attempt struct {
 	Reference reference
 
 	worker *worker
+	busy   bool // see Options
 	began  time.Time
 	lists  int // lists in the proxy's record when the plan began
 	// taken counts what others have deleted and the operator recreates, by resource and masked name.

@@ -30,8 +30,8 @@ const (
 	// troubleEnds is when the API server recovers, if fewer than ten requests were made by then: an operator with a good back-off
 	// makes fewer.
 	troubleEnds = 15 * time.Second
-	// afterTrouble is the longest pause between two retries of an operator that has received errors for troubleEnds.
-	afterTrouble = 75 * time.Second
+	// afterTrouble is longer than any pause between two retries of an operator that has received errors for troubleEnds.
+	afterTrouble = 3 * time.Minute
 )
 
 // refused are G6: every request is answered with every error, once and ten times in a row.

@@ -41,6 +41,8 @@ type Options struct {
 	Sandboxes int
 	// Dir is the folder for logs and the evidence of failures.
 	Dir string
+	// Busy says that the machine may have other work: no plan fails because something took long.
+	Busy bool
 	// Say prints a line of progress.
 	Say func(format string, values ...any)
 }

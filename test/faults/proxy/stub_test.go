@@ -104,7 +104,7 @@ func operator(t *testing.T, p *Proxy) *http.Client {
 	}
 	transport := &http.Transport{TLSClientConfig: settings, ForceAttemptHTTP2: true}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
+	return &http.Client{Transport: transport, Timeout: 2 * time.Minute}
 }
 
 // reported is what the operator received for a request.
@@ -134,10 +134,10 @@ func ask(t *testing.T, c *http.Client, p *Proxy, method, path, body string) repo
 // await waits until the condition holds.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if holds() {
 			return
 		}
 	}
-	t.Fatalf("waited 30s for %s", what)
+	t.Fatalf("waited in vain for %s", what)
 }

@@ -26,7 +26,7 @@ import (
 const (
 	root = "../../.."
 	// patience is for all of the scenarios, of which many run in parallel, on a machine that does other things as well.
-	patience = 6 * time.Minute
+	patience = 15 * time.Minute
 	// settled is longer than any delay after which the operator acts of its own accord.
 	settled = 3 * time.Second
 )

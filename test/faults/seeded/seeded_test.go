@@ -73,7 +73,7 @@ func TestEachBugIsCaught(t *testing.T) {
 			places <- struct{}{}
 			defer func() { <-places }()
 			begin := time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), b.Within+3*time.Minute) // with time for the compilation
+			ctx, cancel := context.WithTimeout(t.Context(), b.Within+10*time.Minute) // with time for the compilation
 			defer cancel()
 			caught, output, err := b.Catch(ctx, root)
 			took := time.Since(begin).Round(100 * time.Millisecond)
