@@ -129,6 +129,7 @@ func allowed() map[string][]string {
 		"stoic/test/golden":                 {},
 		"stoic/test/served":                 {"stoic/controller/access", "stoic/controller/conversion", "stoic/controller/conversion/manifest", "stoic/convert/versions", "stoic/test/golden", "stoic/test/operator", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"},
 		"stoic/test/source":                 {},
+		"stoic/test/effort":                 {},
 		"stoic/test/untyped":                append([]string{"stoic/schema"}, untyped...),
 		"stoic/test/integration":            {},
 		"stoic/test/monitoring":             {"stoic/deploy/monitoring", "stoic/test/bench/plot"},

@@ -41,26 +41,37 @@ func TestEndStateStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			job := func(i int) history.Version {
-				v := version(0, watch.Modified, scenario.TFJobs(), "j", "job", map[string]any{"apiVersion": "kubeflow.org/v1", "kind": "TFJob",
-					"status": map[string]any{"conditions": []any{map[string]any{"type": c.states[i], "status": "True"}}}})
-				v.Object.SetResourceVersion(strconv.Itoa(i + 2))
-				return v
+			var err error
+			for range 5 { // a busy machine delays some versions, a defect judges all of them wrongly
+				err = settleOn(t, patience, c.pace, c.states)
+				if errors.Is(err, errUnstable) == c.unstable && (err == nil || c.unstable) {
+					return
+				}
 			}
-			recorder, err := history.Record(t.Context(), reporting(t, len(c.states), c.pace, func(i int) any { return job(i).Object.Object }), scenario.TFJobs())
-			if err != nil {
-				t.Fatal(err)
-			}
-			a := &Attempt{Plan: Plan{Scenario: scenario.All()[0], patience: patience}, Run: recorder.RunOf(aJob())}
-			a.Reference.Digest = history.Of(aJob(), job(0)).View().Digest(a.Scenario.Operator.Rules.Status)
-			if err := a.Run.Await(t.Context(), "the first version", a.ended); err != nil {
-				t.Fatal(err)
-			}
-			if err := (&Stage{}).settle(t.Context(), a); errors.Is(err, errUnstable) != c.unstable || err != nil && !c.unstable {
-				t.Errorf("%v", err)
-			}
+			t.Errorf("%v", err)
 		})
 	}
+}
+
+// settleOn returns how a wait for the end state ends if the job has these states, one after another.
+func settleOn(t *testing.T, patience, pace time.Duration, states []string) error {
+	t.Helper()
+	job := func(i int) history.Version {
+		v := version(0, watch.Modified, scenario.TFJobs(), "j", "job", map[string]any{"apiVersion": "kubeflow.org/v1", "kind": "TFJob",
+			"status": map[string]any{"conditions": []any{map[string]any{"type": states[i], "status": "True"}}}})
+		v.Object.SetResourceVersion(strconv.Itoa(i + 2))
+		return v
+	}
+	recorder, err := history.Record(t.Context(), reporting(t, len(states), pace, func(i int) any { return job(i).Object.Object }), scenario.TFJobs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &Attempt{Plan: Plan{Scenario: scenario.All()[0], patience: patience}, Run: recorder.RunOf(aJob())}
+	a.Reference.Digest = history.Of(aJob(), job(0)).View().Digest(a.Scenario.Operator.Rules.Status)
+	if err := a.Run.Await(t.Context(), "the first version", a.ended); err != nil {
+		t.Fatal(err)
+	}
+	return (&Stage{}).settle(t.Context(), a)
 }
 
 // TestEndStateIsLeft: a state that the operator left before the rig began to wait for that does not count as stable.
