@@ -21,6 +21,7 @@ import (
 func TestFailures(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
+	r.permit(t)
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
 		"init container":    initContainerFails,
 		"cause of the end":  causeStaysReadable,
