@@ -85,7 +85,7 @@ func (d *draft) suspendBatch() (rests bool) {
 	rtype, job := d.Job.BatchReplicaType(), d.batchJob()
 	switch {
 	case rtype == nil:
-	case d.mayBeUnseen():
+	case d.mayBeUnseen() && !d.isBeingDeleted():
 		d.createBatch(rtype, true) // it is known in the next reconcile whether it runs
 		return false
 	case job != nil:

@@ -17,9 +17,7 @@ func continuing(d *draft) bool {
 	d.runs = true
 	d.tally()
 	if !d.restart() && d.active() {
-		d.countStart()
-		d.drop(training.Restarting)
-		d.set(training.Running, metav1.ConditionTrue, d.Head.Kind.Reason(training.ReasonRunning), d.Job.Sentences().Running)
+		d.setRunning()
 	}
 	d.deleteOrphans()
 	dependents := d.dependents()
@@ -29,10 +27,21 @@ func continuing(d *draft) bool {
 		d.runBatch()
 		d.createUnwatched(dependents)
 	}
+	d.requeueAtDeadline()
+	return true
+}
+
+// setRunning sets the condition Running, which ends a restart.
+func (d *draft) setRunning() {
+	d.countStart()
+	d.drop(training.Restarting)
+	d.set(training.Running, metav1.ConditionTrue, d.Head.Kind.Reason(training.ReasonRunning), d.Job.Sentences().Running)
+}
+
+func (d *draft) requeueAtDeadline() {
 	if deadline := d.Job.Policy.Deadline; deadline.Set {
 		d.requeue(d.until(*d.status.StartTime, deadline))
 	}
-	return true
 }
 
 // countStart counts a job that starts to run, with the time that it waited since its creation or, after a suspension, since

@@ -25,8 +25,9 @@ const (
 //
 //	change                                       waits
 //	a condition, a time, a generation            no
-//	a replica failed, or fewer are accounted for until the last status is failureDebounce old
 //	more replicas are active or have succeeded   until the last status is debounceAfter old, and the change is known since settleFor
+//	other counts of an object being deleted      the same: its pods may be deleted one by one
+//	a replica failed, or fewer are accounted for until the last status is failureDebounce old
 //
 // After a crash, the first reconcile of the next process writes a waiting status, because its WrittenAt is zero.
 func (d *draft) statusDebounce() time.Duration {
@@ -41,7 +42,7 @@ func (d *draft) statusDebounce() time.Duration {
 	switch {
 	case !d.onlyCounts() || !sameReplicaTypes(was, is):
 		return 0
-	case onlyMore(was, is):
+	case onlyMore(was, is), d.isBeingDeleted():
 		return max(debounceAfter(d.Head)-since, settleFor-pending, 0)
 	}
 	return max(failureDebounce-since, 0)
@@ -62,7 +63,7 @@ func (d *draft) statusWaits() time.Duration {
 func (d *draft) onlyCounts() bool {
 	counts := d.status
 	counts.ReplicaStatuses = d.Head.Status.ReplicaStatuses
-	return same(&d.Head.Status, &counts, d.KeepsGeneration)
+	return same(&d.Head.Status, &counts, d.worthGeneration())
 }
 
 // debounceAfter returns the time that the first replica of a job took to run, from minDebounce to maxDebounce: the others start

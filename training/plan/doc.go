@@ -18,7 +18,7 @@
 //	events      events for the user              problems      what keeps a pod from running
 //	dependents  other objects than pods,         gang, native  pods that are placed together
 //	            services                         batch         a launcher that is a batch/v1 Job
-//	differ      when dependents are patched
+//	differ      when dependents are patched      departing     a job that is being deleted
 //
 // testdata shows whole jobs, reconcile by reconcile; go test -update rewrites the plans.
 package plan

@@ -161,7 +161,7 @@ func (d *draft) finish() Plan {
 
 // statusDiffers reports whether the new status differs from the stored one.
 func (d *draft) statusDiffers() bool {
-	return d.Head.Status.Unclean || !same(&d.Head.Status, &d.status, d.KeepsGeneration)
+	return d.Head.Status.Unclean || !same(&d.Head.Status, &d.status, d.worthGeneration())
 }
 
 // requeue requests another reconcile after a delay; the shortest delay wins.

@@ -24,8 +24,22 @@ const (
 )
 
 // planEvents plans the events. All except the acceptance of a spec depend on the new status, not on what happened in
-// this reconcile.
+// this reconcile. There are none about the spec of an object that is being deleted.
 func (d *draft) planEvents() {
+	if !d.isBeingDeleted() {
+		d.rejectionEvents()
+	}
+	for i := range d.status.Conditions {
+		d.conditionEvent(&d.status.Conditions[i])
+	}
+	if !d.isBeingDeleted() {
+		d.warningEvents()
+	}
+	d.podProblemEvents()
+}
+
+// rejectionEvents reports the problems of a rejected spec, and that a rejected spec was repaired.
+func (d *draft) rejectionEvents() {
 	if d.Rejection != nil {
 		if c := d.status.Condition(training.Stalled); c != nil && d.recent(c.LastUpdateTime) {
 			d.problemEvents(d.Rejection.Problems, d.Rejection.More, func(schema.Code) string {
@@ -36,15 +50,15 @@ func (d *draft) planEvents() {
 		d.event(corev1.EventTypeNormal, d.Head.Kind.Reason(training.ReasonSpecAccepted), "",
 			fmt.Sprintf("spec accepted at generation %d; %s", d.Head.Meta.Generation, d.tail), d.generation(), d.now)
 	}
-	for i := range d.status.Conditions {
-		d.conditionEvent(&d.status.Conditions[i])
-	}
+}
+
+// warningEvents reports the warnings of a spec.
+func (d *draft) warningEvents() {
 	if since, ok := d.warn(); ok && d.Rejection == nil {
 		d.problemEvents(d.Head.Warnings, d.Head.MoreWarnings, d.warningReason, "warning", since)
 		d.tellRestartPolicy(since)
 		d.schedulerEvents(since)
 	}
-	d.podProblemEvents()
 }
 
 // conditionEvent reports a transition:

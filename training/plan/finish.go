@@ -27,7 +27,7 @@ func (d *draft) concludeAs(t training.ConditionType, reason, message string, cou
 	d.measure(counter, end.Time, d.status.StartTime)
 	d.clean()
 	d.rest()
-	if ttl := d.Job.Policy.TTL; ttl.Set {
+	if ttl := d.Job.Policy.TTL; ttl.Set && !d.isBeingDeleted() {
 		d.requeue(d.until(end, ttl))
 	}
 }
@@ -131,7 +131,7 @@ func other(terminal training.ConditionType) training.ConditionType {
 // suspended is kept. The deletion has a resourceVersion precondition: the user may have raised the TTL in the meantime.
 func (d *draft) deleteAfterTTL() bool {
 	ttl := d.Job.Policy.TTL
-	if !ttl.Set || d.Job.Policy.Suspend {
+	if !ttl.Set || d.Job.Policy.Suspend || d.isBeingDeleted() {
 		return false
 	}
 	if !d.past(*d.status.CompletionTime, ttl) {

@@ -39,7 +39,8 @@ type step struct {
 	Dependents map[string]dependent `json:"dependents"` // "KIND NAME"
 	Unseen     map[string]string    `json:"unseen"`     // by group and version: why
 	Status     *training.Status     `json:"status"`     // tampered with
-	Delete     bool                 `json:"delete"`     // the job
+	Delete     bool                 `json:"delete"`     // the job, which raises its generation
+	Finalizers []string             `json:"finalizers"` // of the job
 	Slow       bool                 `json:"slow"`
 	Prune      bool                 `json:"prune"`
 	Bodies     bool                 `json:"bodies"` // print what is created in full
@@ -226,8 +227,12 @@ func (w *cluster) change(t *testing.T, i int, p step) {
 	if p.Ledger != nil {
 		w.tamper(*p.Ledger)
 	}
+	if p.Finalizers != nil {
+		w.meta.Finalizers = p.Finalizers
+	}
 	if p.Delete {
 		w.meta.DeletionTimestamp = &metav1.Time{Time: w.now}
+		w.meta.Generation++
 	}
 }
 

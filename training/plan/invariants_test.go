@@ -71,8 +71,11 @@ func brokenJob(o Observed, p Plan) (broken []string) {
 	if terminal(&o.Head.Status) != "" && o.Rejection == nil && len(p.Create) > 0 {
 		say("a finished job creates")
 	}
-	if (o.Rejection != nil || o.Head.Meta.DeletionTimestamp != nil) && len(p.Create)+len(p.Delete)+len(p.Patch) > 0 {
-		say("a rejected or deleted job touches its children")
+	if o.Rejection != nil && len(p.Create)+len(p.Delete)+len(p.Patch) > 0 {
+		say("a rejected job touches its children")
+	}
+	if o.Head.Meta.DeletionTimestamp != nil {
+		broken = append(broken, brokenDeparture(o, p)...)
 	}
 	if len(p.Create) > maxSteps || len(p.Delete) > maxSteps {
 		say("%d creations, %d deletions", len(p.Create), len(p.Delete))
@@ -90,6 +93,37 @@ func brokenJob(o Observed, p Plan) (broken []string) {
 	}
 	if had := o.Head.Ledger.Terminal; had != "" && o.Rejection == nil && len(p.Create) > 0 || had != "" && p.Ledger != nil {
 		say("%s is on record, and the job goes on", had)
+	}
+	return broken
+}
+
+// brokenDeparture: a job that is being deleted creates nothing, deletes only what a job that is over or suspended deletes, and
+// is neither deleted nor restarted. If its pods are to survive it, or it has not begun, nothing is written.
+func brokenDeparture(o Observed, p Plan) (broken []string) {
+	say := func(f string, a ...any) { broken = append(broken, fmt.Sprintf(f, a...)) }
+	after := o.Head.Status
+	if p.Status != nil {
+		after = *p.Status
+	}
+	rests := terminal(&after) != "" || after.Is(training.Suspended)
+	if len(p.Create) > 0 || !rests && len(p.Delete)+len(p.Patch) > 0 {
+		say("a job that is being deleted creates %d, deletes %d, updates %d objects", len(p.Create), len(p.Delete), len(p.Patch))
+	}
+	if slices.ContainsFunc(p.Patch, func(u Patch) bool { return u.Resource != schema.Jobs() }) {
+		say("a job that is being deleted updates its dependents")
+	}
+	if slices.ContainsFunc(p.Delete, func(d Deletion) bool { return d.UID == o.Head.Meta.UID }) {
+		say("a job is deleted twice")
+	}
+	if p.Ledger != nil && len(p.Ledger.Failed) > len(o.Head.Ledger.Failed) {
+		say("a job that is being deleted records a restart")
+	}
+	if slices.Contains(o.Head.Meta.Finalizers, metav1.FinalizerOrphanDependents) && !reflect.DeepEqual(p, Plan{}) {
+		say("the pods are to survive the job, and the plan is not empty")
+	}
+	hasBegun := len(o.Pods)+len(o.BatchJobs)+len(o.Head.Status.Conditions) > 0 || o.Head.Status.StartTime != nil || o.Head.Ledger.Terminal != ""
+	if !hasBegun && !reflect.DeepEqual(p, Plan{}) {
+		say("a job that has not begun is being deleted, and the plan is not empty")
 	}
 	return broken
 }

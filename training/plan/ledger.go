@@ -66,7 +66,7 @@ func (d *draft) noteTerminal() {
 	isMissing := func(r replica) bool { return r.pod == nil }
 	end := d.status.CompletionTime
 	fresh := end != nil && d.Now.Sub(end.Time) < stillNoted
-	if d.ledger.Terminal != "" || !slices.ContainsFunc(d.plan.Delete, isPod) && !slices.ContainsFunc(d.Pods, isGoing) &&
+	if d.losesPodsFirst() || d.ledger.Terminal != "" || !slices.ContainsFunc(d.plan.Delete, isPod) && !slices.ContainsFunc(d.Pods, isGoing) &&
 		!(fresh && slices.ContainsFunc(d.replicas, isMissing)) {
 		return
 	}

@@ -9,7 +9,8 @@ type rule struct {
 // rules returns the rules in order; the first one that applies decides.
 //
 //	rule        applies when                                   effect
-//	deleting    the object has a deletionTimestamp             nothing: garbage collection does the rest
+//	deleting    the object has a deletionTimestamp, and has    nothing: garbage collection does the rest
+//	            not begun or leaves its pods to others
 //	elsewhere   another controller runs the object             nothing, not even a status
 //	refused     the spec is rejected                           reports the problems; pods stay as they are
 //	accepted    never                                          removes the conditions of an earlier rejection
@@ -21,7 +22,10 @@ type rule struct {
 //	expired     the deadline has passed                        Failed
 //	exhausted   containers restarted too often                 Failed
 //	failed      a replica failed for good                      Failed
+//	departing   the object has a deletionTimestamp             counts pods, creates and replaces nothing
 //	continuing  always                                         replaces, deletes, updates and creates children
+//
+// The rules from refused to failed apply to an object that is being deleted, too; see departing.
 //
 // A terminal condition has precedence over any creation, and success over failure: once the chief has succeeded, the job
 // succeeds, whatever happened to the workers.
@@ -39,6 +43,7 @@ func rules() []rule {
 		{"expired", expired},
 		{"exhausted", exhausted},
 		{"failed", failed},
+		{"departing", departing},
 		{"continuing", continuing},
 	}
 }
@@ -59,12 +64,6 @@ func decide(o Observed) (p Plan, rule string) {
 		}
 	}
 	return d.finish(), rule
-}
-
-func deleting(d *draft) bool {
-	nothing := d.Head == nil || d.Job == nil && d.Rejection == nil
-	d.silent = nothing || d.Head.Meta.DeletionTimestamp != nil
-	return d.silent
 }
 
 func elsewhere(d *draft) bool {

@@ -302,13 +302,18 @@ func TestWhateverHappens(t *testing.T) {
 				}
 			}
 			w.happen(t)
+			if w.meta.DeletionTimestamp == nil && rapid.IntRange(0, 15).Draw(t, "the job is deleted") == 0 {
+				finalizer := rapid.SampledFrom([]string{"example.com/hold", metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents}).Draw(t, "finalizer")
+				w.change(nil, 1, step{Delete: true, Finalizers: []string{finalizer}})
+			}
 		}
 	})
 }
 
-// checkPlaces: after a reconcile, at most as many pods with names of replicas as replicas are neither failed nor terminating.
+// checkPlaces: after a reconcile, at most as many pods with names of replicas as replicas are neither failed nor terminating. A job
+// that is being deleted is not scaled in.
 func checkPlaces(t *rapid.T, w *cluster) {
-	if len(w.problems) > 0 || terminal(&w.status) != "" || w.Suspend {
+	if len(w.problems) > 0 || w.meta.DeletionTimestamp != nil || terminal(&w.status) != "" || w.Suspend {
 		return
 	}
 	job := w.job(w.observe().Head)

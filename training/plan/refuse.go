@@ -69,7 +69,11 @@ func (d *draft) refuseSpec() {
 func (d *draft) refuseUpdate() {
 	stalled := d.claim(training.Stalled, training.ReasonInvalidSpecUpdate, schema.Summarize(d.Rejection.Problems, d.Rejection.More,
 		fmt.Sprintf("update at generation %d rejected, %s", d.Head.Meta.Generation, d.unacted()), ""))
-	d.dateClaims(&stalled)
+	if stored := d.status.Condition(training.Stalled); d.isBeingDeleted() && stored != nil && stored.Reason == stalled.Reason && stored.Status == stalled.Status {
+		stalled = *stored // its message names another generation
+	} else {
+		d.dateClaims(&stalled)
+	}
 	d.drop(training.Stalled)
 	d.dropRefusal()
 	d.status.Conditions = slices.Insert(d.status.Conditions, 0, stalled)

@@ -57,7 +57,7 @@ func (d *draft) successes() map[string]training.Indices {
 
 // noteSuccesses records changed successes, in a ledger that is written anyway or in a separate write.
 func (d *draft) noteSuccesses() {
-	if !d.runs {
+	if !d.runs || d.losesPodsFirst() {
 		return
 	}
 	found := d.successes()

@@ -7,9 +7,10 @@ import (
 )
 
 // suspended deletes all children, the dependent objects that do not stay (training.Form) and the record of successes,
-// because a resumed job starts from the beginning. The counts of succeeded and failed replicas stay.
+// because a resumed job starts from the beginning. The counts of succeeded and failed replicas stay. A job that is being deleted
+// is not resumed any more.
 func suspended(d *draft) bool {
-	if !d.Job.Policy.Suspend {
+	if !d.Job.Policy.Suspend && !(d.isBeingDeleted() && d.status.Is(training.Suspended)) {
 		return false
 	}
 	kind := d.Head.Kind
