@@ -44,13 +44,15 @@ type BatchState struct {
 	TemplateHash           string
 	// Scheduling is the part of the pod template that may change while the Job is suspended, as JSON.
 	Scheduling []byte
-	// Started: status.startTime is set.
+	// Started: status.startTime is set. StartedAt is that time, or zero if it cannot be read.
 	Started        bool
+	StartedAt      time.Time
 	Active, Failed int64
 	// End is Complete or Failed once the Job has that condition; Reason and Message are those of the condition.
 	End             BatchEnd
 	Reason, Message string
 	Completed       *metav1.Time
+	Ending          *Ending
 }
 
 // BatchEnd is how a batch/v1 Job ended.
@@ -102,6 +104,8 @@ func BatchStateOf(object map[string]any) *BatchState {
 	scheduling, _ := SchedulingOf(template)
 	s.Scheduling, _ = json.Marshal(scheduling) // what cannot be written is nothing
 	s.Started = status["startTime"] != nil
+	s.StartedAt, _ = time.Parse(time.RFC3339, textAt(status, "startTime"))
+	s.Ending = endingIn(object)
 	if at, _ := status["completionTime"].(string); at != "" {
 		if t, err := time.Parse(time.RFC3339, at); err == nil {
 			s.Completed = &metav1.Time{Time: t}

@@ -84,6 +84,8 @@ type Pod struct {
 	Failure *PodFailure
 	// Through is the UID of the batch/v1 Job that created it; empty if the operator did.
 	Through types.UID
+	// Wait is what it waits for; nil for a pod that runs.
+	Wait *PodWait
 }
 
 // PodState is what the cache keeps of a pod in addition to its metadata; the fields are those of Pod.
@@ -97,12 +99,13 @@ type PodState struct {
 	Ready               bool
 	Disrupted           bool
 	Failure             *PodFailure
+	Wait                *PodWait
 }
 
 // PodOf returns a cached pod in the form that plans use.
 func PodOf(c *schema.Child, s *PodState) Pod {
 	return Pod{Name: c.Name, UID: c.UID, Created: c.Created, Deleting: c.Deleting, Through: c.Through, Ready: s.Ready, Disrupted: s.Disrupted, Failure: s.Failure,
-		ReplicaType: s.ReplicaType, Phase: s.Phase, Exits: s.Exits, Restarts: s.Restarts, ConsecutiveFailures: s.ConsecutiveFailures, Problem: s.Problem}
+		ReplicaType: s.ReplicaType, Phase: s.Phase, Exits: s.Exits, Restarts: s.Restarts, ConsecutiveFailures: s.ConsecutiveFailures, Problem: s.Problem, Wait: s.Wait}
 }
 
 // Exit is how one container ended.
@@ -127,4 +130,5 @@ type Service struct {
 	Name     string
 	UID      types.UID
 	Deleting bool
+	Ending   *Ending // set while it is being deleted, if it is known
 }

@@ -68,6 +68,7 @@ type StoredDependent struct {
 	Phase           string // status.phase
 	Spec            []byte // as compact JSON; nil if there is none, or it is not kept
 	Content         []byte // what is kept of the rest; see Form
+	Ending          *Ending
 }
 
 // DependentState is what the cache keeps of a dependent object in addition to its metadata, as in StoredDependent.
@@ -75,12 +76,13 @@ type DependentState struct {
 	Phase   string
 	Spec    []byte
 	Content []byte
+	Ending  *Ending
 }
 
 // DependentOf returns a cached dependent object in the form that plans use.
 func DependentOf(r schema.Resource, c *schema.Child, s *DependentState) StoredDependent {
 	return StoredDependent{Resource: r, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion, Created: c.Created, Deleting: c.Deleting,
-		Phase: s.Phase, Spec: s.Spec, Content: s.Content}
+		Phase: s.Phase, Spec: s.Spec, Content: s.Content, Ending: s.Ending}
 }
 
 // GenerateSSHKey names the generator of an SSH key pair: the data of a Secret of type kubernetes.io/ssh-auth.

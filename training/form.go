@@ -60,7 +60,7 @@ func RoleBindings() schema.Resource {
 // StateOf returns the cached state of an object. It accepts any content.
 func (f Form) StateOf(object map[string]any) *DependentState {
 	status, _ := object["status"].(map[string]any)
-	s := &DependentState{}
+	s := &DependentState{Ending: endingIn(object)}
 	s.Phase, _ = status["phase"].(string)
 	if spec := object["spec"]; spec != nil && !f.NoSpec {
 		s.Spec, _ = json.Marshal(spec) // what cannot be written is nothing

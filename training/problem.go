@@ -14,7 +14,7 @@ const MaxPodDetail = 200
 // PodProblemKind describes one reason of a PodProblem.
 type PodProblemKind struct {
 	Reason string
-	// Sentence follows the names of the pods in the event.
+	// Sentence follows the names of the pods in the event; empty if the planner finds the words for each pod.
 	Sentence string
 	// Waits: unless it has failed, the pod may still run. Otherwise it has ended, or is about to.
 	Waits bool
@@ -35,6 +35,10 @@ func PodProblemKinds() []PodProblemKind {
 		{Reason: ReasonPodPreempted, Sentence: "preempted by pods of a higher priority"},
 		{Reason: ReasonPodEvicted, Sentence: "evicted"},
 		{Reason: ReasonPodNodeLost, Sentence: "its node is gone, or has a taint that it does not tolerate"},
+		{Reason: ReasonPodNotEnding},
+		{Reason: ReasonPodNotStarted, Waits: true},
+		{Reason: ReasonPodNotReady, Waits: true},
+		{Reason: ReasonPodHalfEnded, Waits: true},
 	}
 }
 

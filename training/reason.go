@@ -46,6 +46,10 @@ const (
 	ReasonPodPreempted       = "PodPreempted"
 	ReasonPodEvicted         = "PodEvicted"
 	ReasonPodNodeLost        = "PodNodeLost"
+	ReasonPodNotEnding       = "PodNotEnding"
+	ReasonPodNotStarted      = "PodNotStarted"
+	ReasonPodNotReady        = "PodNotReady"
+	ReasonPodHalfEnded       = "PodHalfEnded"
 	ReasonPodCannotRun       = "PodCannotRun" // all others
 )
 
@@ -74,6 +78,8 @@ const (
 	ReasonUpdateDependentFailed = "FailedUpdateDependent"
 	ReasonDeleteDependentFailed = "FailedDeleteDependent"
 	ReasonDependentUnavailable  = "DependentUnavailable"
+	ReasonDependentNotEnding    = "DependentNotEnding" // of any resource but pods
+	ReasonJobWithoutPod         = "JobWithoutPod"      // the batch/v1 Job of a launcher
 )
 
 // DependentReasons are the reasons of the events about dependent objects of one resource.

@@ -116,7 +116,7 @@ func (a *Applier) createOne(ctx context.Context, seen *schema.Observed, o schema
 //	this very object                                 done; the cache will show it
 //	this very object, but it is not selected         its labels are written if Owned.Relabel; else it is reported and
 //	                                                 never touched: the cache will not show it
-//	a deleted object of the same name and kind, or   wait for garbage collection
+//	a deleted object of the same name and kind, or   wait for garbage collection; reported if it does not end
 //	this very one, from a namespace that its owner
 //	references do not reach
 //	none, and Owned.Claims may select the object,    wait for the cache: it may be an orphan that this very object
@@ -137,12 +137,21 @@ func (a *Applier) resolveAlreadyExists(ctx context.Context, seen *schema.Observe
 	case owner == nil && a.isAnnotated(head, o.Resource, got), sameKind && owner.UID == head.Meta.UID && head.Reaches(o.Namespace):
 		return a.adopt(ctx, head, o, got)
 	case sameKind && owner.Name == head.Meta.Name:
-		return &writeError{"create", o.Resource, o.Name, errOldOwner}
+		return &writeError{"create", o.Resource, o.Name, a.oldOwner(o, got)}
 	case owner == nil && a.isUnseen(seen, o.Resource, got):
 		a.wrote(head, o.Resource, got.ResourceVersion)
 		return &writeError{"create", o.Resource, o.Name, ErrBehind}
 	}
 	return &conflictError{o, head.Resource.Kind + " " + head.Meta.Name, a.Noun}
+}
+
+// oldOwner returns the error about a name that a child of a deleted object still has: errOldOwner, or a stuckError if that child was to end
+// half a minute ago.
+func (a *Applier) oldOwner(o schema.Object, got *metav1.ObjectMeta) error {
+	if got.DeletionTimestamp == nil || a.Now().Sub(got.DeletionTimestamp.Time) < stuckAfter {
+		return errOldOwner
+	}
+	return &stuckError{o, got.Finalizers[:min(len(got.Finalizers), maxNamedFinalizers)], a.Noun}
 }
 
 // isUnseen reports whether owners claim orphans of a resource, and the plan was made from a cache that was older than this object. The

@@ -473,3 +473,26 @@ func TestSharedName(t *testing.T) {
 		})
 	}
 }
+
+// TestNameOfAChildThatDoesNotEnd: a child of a deleted object of the same name was deleted, too, and a finalizer keeps it. After a while the
+// user learns what holds the name.
+func TestNameOfAChildThatDoesNotEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		ago   time.Duration
+		words string
+	}{
+		"a moment ago": {time.Second, errOldOwner.Error()},
+		"a minute ago": {time.Minute, "the Pod of that name of a deleted widget still exists: it was deleted and does not end; finalizers keep it: example.com/hold"},
+	} {
+		s := newAPIServer(t)
+		a := newTestApplier(t, s, nil)
+		meta := owned("old", "Widget", "a", "")
+		meta["deletionTimestamp"] = a.Now().Add(-c.ago).UTC().Format(time.RFC3339)
+		meta["finalizers"] = []any{"example.com/hold"}
+		s.put("/api/v1/namespaces/ns/pods/a", meta)
+		made, err := a.createOne(t.Context(), someSeen(), schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "a", Body: bodyOf(schema.Pods(), "a")})
+		if made || !isTaken(err) || ClassOf(err) != Retry || !strings.HasSuffix(err.Error(), c.words) {
+			t.Errorf("%s: made %v, error %v", name, made, err)
+		}
+	}
+}

@@ -102,6 +102,30 @@ func (e *conflictError) Error() string {
 		e.object.Resource.Kind, e.object.Namespace, e.object.Name, e.owner, e.noun)
 }
 
+// stuckError: a child of a deleted owner of the same name was deleted, and does not end. It wraps errOldOwner, and the user should know what
+// the owner waits for.
+type stuckError struct {
+	object     schema.Object
+	finalizers []string
+	noun       string // what the owner is called
+}
+
+const (
+	// stuckAfter is how long after its deletionTimestamp, which includes the grace period of a pod, a child counts as stuck.
+	stuckAfter         = 30 * time.Second
+	maxNamedFinalizers = 5
+)
+
+func (e *stuckError) Error() string {
+	text := fmt.Sprintf("the %s of that name of a deleted %s still exists: it was deleted and does not end", e.object.Resource.Kind, e.noun)
+	if len(e.finalizers) > 0 {
+		text += "; finalizers keep it: " + strings.Join(e.finalizers, ", ")
+	}
+	return text
+}
+
+func (*stuckError) Unwrap() error { return errOldOwner }
+
 // notSelectedError: a child of ours has lost a label by which children are selected. It exists, but no change of it is seen: without a
 // report the user would wait for it forever.
 type notSelectedError struct {
@@ -251,7 +275,8 @@ func isWebhookFailure(err error) bool {
 // isForAuthor reports whether the user can do something about the error, or should know why nothing happens. A transient failure between
 // us and the API server does not concern the user.
 func isForAuthor(err error) bool {
-	if isForeign(err) || isElsewhere(err) || isWithoutSubresource(err) {
+	var stuck *stuckError
+	if isForeign(err) || isElsewhere(err) || isWithoutSubresource(err) || errors.As(err, &stuck) {
 		return true
 	}
 	if lean.NamespaceGone(err) || errors.Is(err, errOldOwner) || errors.Is(err, context.DeadlineExceeded) {

@@ -49,6 +49,7 @@ func TestClassOf(t *testing.T) {
 		{"object gone", errUnrecorded, Retry, false},
 		{"no status subresource", fmt.Errorf("write: %w", errStatusless), Retry, true},
 		{"old owner", &writeError{"create", schema.Pods(), "a", errOldOwner}, Retry, false},
+		{"old owner, whose child does not end", &writeError{"create", schema.Pods(), "a", &stuckError{schema.Object{Resource: schema.Pods(), Name: "a"}, []string{"a/b"}, "job"}}, Retry, true},
 		{"quota", quota, Retry, true},
 		{"denied", denied, Retry, true},
 		{"invalid", invalid, Refused, true},

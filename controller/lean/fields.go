@@ -105,10 +105,21 @@ func entry(known map[string]string, message []byte, names []string) (map[string]
 
 // read reads a field of a PodSpec.
 func (s *Spec) read(f field) error {
-	if f.number == 10 {
+	switch f.number {
+	case 10:
 		s.NodeName = f.text()
+	case 19:
+		s.SchedulerName = schedulerName(f.bytes)
 	}
 	return nil
+}
+
+// schedulerName returns the name of a scheduler. That of most pods allocates nothing.
+func schedulerName(text []byte) string {
+	if string(text) == corev1.DefaultSchedulerName {
+		return corev1.DefaultSchedulerName
+	}
+	return string(text)
 }
 
 // read reads a field of a PodStatus.
@@ -159,7 +170,7 @@ func condition(known []Condition, message []byte) ([]Condition, error) {
 		}
 		return nil
 	})
-	if err != nil || !isTrouble(string(kind), string(status)) && !isReady(string(kind), string(status)) {
+	if err != nil || !isTrouble(string(kind), string(status)) && !isReady(string(kind), string(status)) && !isLost(string(kind), string(status), string(reason)) {
 		return known, err
 	}
 	c := Condition{Type: corev1.PodConditionType(kind), Status: corev1.ConditionStatus(status), Reason: string(reason), Message: string(text)}
@@ -169,7 +180,8 @@ func condition(known []Condition, message []byte) ([]Condition, error) {
 	return append(known, c), nil
 }
 
-// isReady reports whether a condition says that the pod is ready. A Ready condition that is not true is not kept.
+// isReady reports whether a condition says that the pod is ready. Of the Ready conditions that are not true only those of isLost
+// are kept.
 func isReady(kind, status string) bool {
 	return kind == string(corev1.PodReady) && status == string(corev1.ConditionTrue)
 }
@@ -178,6 +190,12 @@ func isReady(kind, status string) bool {
 func isTrouble(kind, status string) bool {
 	return kind == string(corev1.PodScheduled) && status == string(corev1.ConditionFalse) ||
 		kind == string(corev1.DisruptionTarget) && status == string(corev1.ConditionTrue)
+}
+
+// isLost reports whether a condition says that the node of the pod does not answer: the node controller makes Ready false and gives
+// no reason, as the kubelet does.
+func isLost(kind, status, reason string) bool {
+	return kind == string(corev1.PodReady) && status == string(corev1.ConditionFalse) && reason == ""
 }
 
 func container(known []Container, message []byte) ([]Container, error) {
@@ -195,6 +213,8 @@ func (c *Container) read(f field) error {
 		return eachField(f.bytes, c.State.read)
 	case 3:
 		return eachField(f.bytes, c.LastState.read)
+	case 4:
+		c.Ready = f.varint != 0
 	case 5:
 		c.RestartCount = int32(f.varint)
 	}

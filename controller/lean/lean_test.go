@@ -54,7 +54,7 @@ func drawnPod(t *rapid.T) *corev1.Pod {
 		ResourceVersion: text.Draw(t, "version"), Generation: 3, CreationTimestamp: moment.Draw(t, "created"), Labels: labels.Draw(t, "labels"), Annotations: labels.Draw(t, "annotations"),
 		OwnerReferences: rapid.SliceOfN(owner, 0, 3).Draw(t, "owners"), Finalizers: rapid.SliceOfN(text, 0, 2).Draw(t, "finalizers"),
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{}}`)}}}},
-		Spec: corev1.PodSpec{NodeName: text.Draw(t, "node"), SchedulerName: "s", Containers: []corev1.Container{{Name: "c", Args: []string{text.Draw(t, "argument")}}}},
+		Spec: corev1.PodSpec{NodeName: text.Draw(t, "node"), SchedulerName: rapid.SampledFrom([]string{"", "s", corev1.DefaultSchedulerName}).Draw(t, "scheduler"), Containers: []corev1.Container{{Name: "c", Args: []string{text.Draw(t, "argument")}}}},
 		Status: corev1.PodStatus{Phase: rapid.SampledFrom([]corev1.PodPhase{"", corev1.PodRunning, corev1.PodFailed, "Strange"}).Draw(t, "phase"), Message: text.Draw(t, "message"), Reason: text.Draw(t, "reason"),
 			Conditions: rapid.SliceOfN(condition, 0, 4).Draw(t, "conditions"), ContainerStatuses: rapid.SliceOfN(status, 0, 3).Draw(t, "containers"),
 			InitContainerStatuses: rapid.SliceOfN(status, 0, 2).Draw(t, "init"), EphemeralContainerStatuses: rapid.SliceOfN(status, 0, 1).Draw(t, "ephemeral")}}
@@ -94,19 +94,20 @@ func wanted(p *corev1.Pod, names []string) *Object {
 	}
 	containers := func(all []corev1.ContainerStatus) (read []Container) {
 		for _, s := range all {
-			read = append(read, Container{Name: s.Name, RestartCount: s.RestartCount, State: state(s.State), LastState: state(s.LastTerminationState)})
+			read = append(read, Container{Name: s.Name, RestartCount: s.RestartCount, Ready: s.Ready, State: state(s.State), LastState: state(s.LastTerminationState)})
 		}
 		return read
 	}
 	var conditions []Condition
 	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse || (c.Type == corev1.DisruptionTarget || c.Type == corev1.PodReady) && c.Status == corev1.ConditionTrue {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse || (c.Type == corev1.DisruptionTarget || c.Type == corev1.PodReady) && c.Status == corev1.ConditionTrue ||
+			c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse && c.Reason == "" {
 			conditions = append(conditions, Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message, LastTransitionTime: c.LastTransitionTime})
 		}
 	}
 	o := &Object{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: p.UID, ResourceVersion: p.ResourceVersion, CreationTimestamp: p.CreationTimestamp,
 		DeletionTimestamp: p.DeletionTimestamp, Generation: p.Generation, Finalizers: p.Finalizers, Labels: keep(p.Labels), Annotations: keep(p.Annotations), OwnerReferences: p.OwnerReferences},
-		Spec:   Spec{NodeName: p.Spec.NodeName},
+		Spec:   Spec{NodeName: p.Spec.NodeName, SchedulerName: p.Spec.SchedulerName},
 		Status: Status{Phase: p.Status.Phase, Reason: p.Status.Reason, Message: p.Status.Message, Conditions: conditions, Containers: containers(p.Status.ContainerStatuses), InitContainers: containers(p.Status.InitContainerStatuses)}}
 	return o
 }

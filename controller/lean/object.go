@@ -24,6 +24,8 @@ type Object struct {
 type Spec struct {
 	// NodeName is the node that the pod was bound to; empty if there is none yet.
 	NodeName string `json:"nodeName"`
+	// SchedulerName is the scheduler that is to bind the pod.
+	SchedulerName string `json:"schedulerName"`
 }
 
 // Status of a pod; empty of everything else.
@@ -32,7 +34,7 @@ type Status struct {
 	// Reason and Message say why the pod failed as a whole: evicted, or not admitted by its node.
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	// Conditions are, of protobuf, those that say that the pod is ready, or cannot run: see isReady and isTrouble.
+	// Conditions are, of protobuf, those that say that the pod is ready, or cannot run: see isReady, isTrouble and isLost.
 	Conditions     []Condition `json:"conditions"`
 	InitContainers []Container `json:"initContainerStatuses"`
 	Containers     []Container `json:"containerStatuses"`
@@ -52,7 +54,9 @@ type Condition struct {
 type Container struct {
 	Name         string `json:"name"`
 	RestartCount int32  `json:"restartCount"`
-	State        State  `json:"state"`
+	// Ready: it passes its readiness probe or, if it is an ordinary init container, has ended well.
+	Ready bool  `json:"ready"`
+	State State `json:"state"`
 	// LastState has Terminated if the kubelet restarted the container.
 	LastState State `json:"lastState"`
 }

@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"iter"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,7 +111,7 @@ func ownedOf(r schema.Resource, unwatched bool) *watch.Owned {
 			Reasons: watch.Reasons{Created: training.ReasonCreatedPod, CreateFailed: training.ReasonCreatePodFailed,
 				Deleted: training.ReasonDeletedPod, DeleteFailed: training.ReasonDeletePodFailed}}
 	case r == schema.Services() && !unwatched:
-		return &watch.Owned{Resource: r, SlimTyped: func(*lean.Object) any { return nil }, Same: func(_, _ any) bool { return true },
+		return &watch.Owned{Resource: r, SlimTyped: slimService, Same: func(a, b any) bool { return reflect.DeepEqual(a, b) },
 			Reasons: watch.Reasons{Created: training.ReasonCreatedService, CreateFailed: training.ReasonCreateServiceFailed,
 				Deleted: training.ReasonDeletedService, DeleteFailed: training.ReasonDeleteServiceFailed}}
 	}
@@ -145,6 +146,7 @@ func slimPod(p *lean.Object) any {
 	s.Disrupted = isDisrupted(&p.Status)
 	row, _ := strconv.ParseInt(p.Annotations[training.AnnotationRestartCount], 10, 64) // no number: 0; one too large: the largest
 	s.ConsecutiveFailures = training.Count(row)
+	s.Wait = waitOf(p)
 	for _, c := range p.Status.InitContainers {
 		if !training.IsAddedContainer(c.Name) {
 			s.Restarts += int64(max(c.RestartCount, 0))
@@ -164,7 +166,7 @@ func slimPod(p *lean.Object) any {
 func samePod(a, b any) bool {
 	was, ok1 := a.(*training.PodState)
 	is, ok2 := b.(*training.PodState)
-	return ok1 && ok2 && reasonOf(was.Problem) == reasonOf(is.Problem) && was.ReplicaType == is.ReplicaType && was.Phase == is.Phase && was.Ready == is.Ready && was.Disrupted == is.Disrupted && sameFailure(was.Failure, is.Failure) && was.Restarts == is.Restarts && was.ConsecutiveFailures == is.ConsecutiveFailures && slices.Equal(was.Exits, is.Exits)
+	return ok1 && ok2 && sameEnding(was.Wait, is.Wait) && reasonOf(was.Problem) == reasonOf(is.Problem) && was.ReplicaType == is.ReplicaType && was.Phase == is.Phase && was.Ready == is.Ready && was.Disrupted == is.Disrupted && sameFailure(was.Failure, is.Failure) && was.Restarts == is.Restarts && was.ConsecutiveFailures == is.ConsecutiveFailures && slices.Equal(was.Exits, is.Exits)
 }
 
 func reasonOf(p *training.PodProblem) string {

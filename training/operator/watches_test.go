@@ -3,6 +3,7 @@ package operator
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -49,7 +50,8 @@ func TestWhatOfAPodWakes(t *testing.T) {
 		return &training.PodState{ReplicaType: "worker", Phase: "Running", Exits: []training.Exit{{Container: "tensorflow", Code: 1}}, Restarts: 1, ConsecutiveFailures: 1,
 			Problem: &training.PodProblem{Reason: training.ReasonPodUnschedulable, Detail: "0/3 nodes"},
 			Ready:   true, Disrupted: true, Failure: &training.PodFailure{Cause: training.Cause{Reason: "Evicted", Message: "memory"}, Disruption: "TerminationByKubelet", Node: "n", At: 7,
-				Ends: []training.ContainerEnd{{Container: "tensorflow", Code: 1, Reason: "Error", At: 7}}}}
+				Ends: []training.ContainerEnd{{Container: "tensorflow", Code: 1, Reason: "Error", At: 7}}},
+			Wait: &training.PodWait{Ending: &training.Ending{At: time.Unix(7, 0), Finalizers: []string{"a/b"}}, Node: "n"}}
 	}
 	for what, c := range map[string]struct {
 		change func(*training.PodState)
@@ -71,6 +73,9 @@ func TestWhatOfAPodWakes(t *testing.T) {
 		"the node":         {func(p *training.PodState) { p.Failure.Node = "m" }, false},
 		"why it ended":     {func(p *training.PodState) { p.Failure.Ends[0].Reason = "OOMKilled" }, false},
 		"the restarts ago": {func(p *training.PodState) { p.ConsecutiveFailures++ }, false},
+		"its finalizers":   {func(p *training.PodState) { p.Wait.Ending.Finalizers = nil }, false},
+		"its lost node":    {func(p *training.PodState) { p.Wait.NodeLost = true }, false},
+		"a shorter grace":  {func(p *training.PodState) { p.Wait.Ending.At = time.Unix(6, 0) }, false},
 	} {
 		after := pod()
 		c.change(after)

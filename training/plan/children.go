@@ -20,12 +20,12 @@ func continuing(d *draft) bool {
 		d.setRunning()
 	}
 	d.deleteOrphans()
-	dependents := d.dependents()
-	d.keep(dependents)
-	if d.open(dependents) {
+	d.wanted = d.dependents()
+	d.keep(d.wanted)
+	if d.open(d.wanted) {
 		d.createMissing()
 		d.runBatch()
-		d.createUnwatched(dependents)
+		d.createUnwatched(d.wanted)
 	}
 	d.requeueAtDeadline()
 	return true

@@ -136,7 +136,7 @@ func (w *cluster) create(o schema.Object) error {
 		rtype, _, _ := strings.Cut(strings.TrimPrefix(o.Name, w.meta.Name+"-"), "-")
 		p := &training.Pod{Name: o.Name, UID: uid, ReplicaType: rtype, Phase: corev1.PodPending}
 		if w.aging {
-			p.Created = w.now
+			p.Created, p.Wait = w.now, &training.PodWait{Node: "node-0"}
 		}
 		var body metav1.PartialObjectMetadata
 		if err := json.Unmarshal(o.Body, &body); err != nil {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -250,13 +251,21 @@ func (w *cluster) setPod(t *testing.T, name, words string) {
 		case "side":
 			f.Ends = append(f.Ends, end)
 			p.Exits = append(p.Exits, training.Exit{Container: "side", Code: int32(number)})
-		case "init":
+		case "init": // its exit code, or its name if it still runs
+			if _, err := strconv.Atoi(value); err != nil {
+				p.Wait = &training.PodWait{Node: "node-0", Init: value}
+				continue
+			}
 			end.Init = true
 			f.Ends = append(f.Ends, end)
 		case "cause":
 			f.Cause = training.Cause{Reason: value}
 		case "node":
 			f.Node = value
+			if p.Phase != corev1.PodFailed {
+				p.Wait = cmp.Or(p.Wait, &training.PodWait{})
+				p.Wait.Node = value
+			}
 		case "at":
 			for i := range f.Ends {
 				f.Ends[i].At = epoch.Unix() + number
@@ -267,6 +276,19 @@ func (w *cluster) setPod(t *testing.T, name, words string) {
 			p.ConsecutiveFailures = number
 		case "replica-type":
 			p.ReplicaType = value
+		case "created": // so many seconds after the epoch
+			p.Created = epoch.Add(time.Duration(number) * time.Second)
+		case "deleted": // the same, with the grace period
+			p.Deleting, p.Wait = true, &training.PodWait{Ending: &training.Ending{At: epoch.Add(time.Duration(number) * time.Second)}}
+		case "finalizers":
+			p.Wait.Ending.Finalizers = strings.Split(value, ",")
+		case "lost":
+			p.Wait.NodeLost = true
+		case "scheduler":
+			p.Wait = &training.PodWait{Scheduler: value}
+		case "ended": // its training container, so many seconds after the epoch; a proxy runs on
+			p.Exits = append(p.Exits, training.Exit{Container: w.kind.Container})
+			p.Wait = &training.PodWait{Ended: epoch.Add(time.Duration(number) * time.Second), RunsOn: "proxy"}
 		case "evicted":
 			f.Cause = training.Cause{Reason: "Evicted"}
 			p.Disrupted = true

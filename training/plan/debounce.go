@@ -26,6 +26,7 @@ const (
 //	change                                       waits
 //	a condition, a time, a generation            no
 //	more replicas are active or have succeeded   until the last status is debounceAfter old, and the change is known since settleFor
+//	what the job waits for (see waits)           the same
 //	other counts of an object being deleted      the same: its pods may be deleted one by one
 //	a replica failed, or fewer are accounted for until the last status is failureDebounce old
 //
@@ -59,10 +60,14 @@ func (d *draft) statusWaits() time.Duration {
 	return d.statusDebounce()
 }
 
-// onlyCounts reports whether the new status differs from the stored one at most in the counts of replicas.
+// onlyCounts reports whether the new status differs from the stored one at most in the counts of replicas, and in the note that says
+// what the job waits for.
 func (d *draft) onlyCounts() bool {
 	counts := d.status
 	counts.ReplicaStatuses = d.Head.Status.ReplicaStatuses
+	if onlyNotes(d.Head.Status.Conditions, counts.Conditions) {
+		counts.Conditions = d.Head.Status.Conditions
+	}
 	return same(&d.Head.Status, &counts, d.worthGeneration())
 }
 

@@ -73,6 +73,10 @@ func (o *Observed) add(r schema.Resource, c *schema.Child) {
 		}
 	case *training.BatchState:
 		o.BatchJobs = append(o.BatchJobs, training.BatchJob{Child: *c, BatchState: kept})
+	case *training.Ending:
+		if r == schema.Services() {
+			o.Services = append(o.Services, training.Service{Name: c.Name, UID: c.UID, Deleting: c.Deleting, Ending: kept})
+		}
 	case *training.DependentState:
 		o.Dependents = append(o.Dependents, training.DependentOf(r, c, kept))
 	default:

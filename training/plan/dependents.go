@@ -215,12 +215,17 @@ func (d *draft) open(dependents []training.Dependent) bool {
 		case dependent.Late: // those who need it wait for it: see keep
 		case stored == nil, stored.Deleting:
 			return false
-		case dependent.Gate == training.GateAdmitted && (stored.Phase == "" || stored.Phase == notAdmitted):
+		case dependent.Gate == training.GateAdmitted && isUnadmitted(stored):
 			d.notAdmittedEvent(stored)
 			return false
 		}
 	}
 	return true
+}
+
+// isUnadmitted reports whether the scheduler has not admitted a group yet.
+func isUnadmitted(group *training.StoredDependent) bool {
+	return group.Phase == "" || group.Phase == notAdmitted
 }
 
 // notAdmittedEvent reports, once for each generation, why there are no pods.

@@ -23,10 +23,13 @@ type draft struct {
 	status training.Status // as it shall be
 	ledger training.Ledger // as it shall be
 	plan   Plan
-	silent bool   // write nothing at all
-	runs   bool   // the job is neither over nor suspended
-	stale  bool   // the ledger has successes of replicas that the job no longer has, or that have failed
-	tail   string // of the event that reports that a rejected spec was accepted
+	silent bool                 // write nothing at all
+	runs   bool                 // the job is neither over nor suspended
+	stale  bool                 // the ledger has successes of replicas that the job no longer has, or that have failed
+	tail   string               // of the event that reports that a rejected spec was accepted
+	wanted []training.Dependent // dependent objects of a job that continues
+	waits  []wait               // what the job waits for
+	kinds  []training.PodProblemKind
 	// held are the replica types that may not start yet, because a dependent object that they read is not up to date.
 	held []string
 	// adopts: the plan creates a Job that an earlier operator may have created already. observedGeneration is only written in a
@@ -138,6 +141,7 @@ func (d *draft) finish() Plan {
 	if d.silent {
 		return Plan{}
 	}
+	d.noteWaits()
 	if !d.adopts {
 		d.status.ObservedGeneration = d.Head.Meta.Generation
 	}

@@ -36,6 +36,7 @@ func (d *draft) planEvents() {
 		d.warningEvents()
 	}
 	d.podProblemEvents()
+	d.waitEvents()
 }
 
 // rejectionEvents reports the problems of a rejected spec, and that a rejected spec was repaired.
@@ -89,7 +90,8 @@ func (d *draft) conditionEvent(c *training.Condition) {
 		return
 	}
 	reason = d.Head.Kind.Reason(reason)
-	d.event(kind, reason, "", cmp.Or(c.Message, reason), c.LastTransitionTime.UTC().Format(time.RFC3339), c.LastTransitionTime)
+	message, _ := splitNote(c)
+	d.event(kind, reason, "", cmp.Or(message, reason), c.LastTransitionTime.UTC().Format(time.RFC3339), c.LastTransitionTime)
 }
 
 // problemEvents reports the first problems one by one and then the number of all others, including the more that are not

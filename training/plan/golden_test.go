@@ -82,7 +82,10 @@ func (w *cluster) setDependent(key string, e dependent) {
 	if e.Content != nil {
 		w.remember(key, e.Content)
 	}
-	if stored.Deleting = e.Deleting; e.Gone {
+	if stored.Deleting = e.Deleting; e.Deleting && stored.Ending == nil {
+		stored.Ending = &training.Ending{At: w.now, Finalizers: []string{"example.com/hold"}}
+	}
+	if e.Gone {
 		delete(w.dependents, key)
 	}
 }
@@ -205,6 +208,9 @@ func (w *cluster) change(t *testing.T, i int, p step) {
 			delete(w.services, name)
 		default:
 			w.services[name] = &training.Service{Name: name, UID: "foreign", Deleting: word == "deleting"}
+			if word == "deleting" {
+				w.services[name].Ending = &training.Ending{At: w.now, Finalizers: []string{"example.com/hold"}}
+			}
 		}
 	}
 	for key, e := range p.Dependents {

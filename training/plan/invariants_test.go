@@ -220,7 +220,7 @@ func brokenEvents(o Observed, p Plan) (broken []string) {
 		if e.Key != "" && (problems[e.Reason] || e.Count == nil || e.Count.Reason != e.Reason || e.Settle >= time.Second || training.PodProblemLabel(e.Reason) == "") {
 			say("event of a key %+v", e)
 		}
-		if problems[e.Reason] = problems[e.Reason] || e.Key != ""; e.Key != "" && o.Job != nil && o.Job.Policy.Suspend {
+		if problems[e.Reason] = problems[e.Reason] || e.Key != ""; e.Key != "" && o.Job != nil && o.Job.Policy.Suspend && e.Reason != training.ReasonPodNotEnding {
 			say("a suspended job reports its pods: %+v", e)
 		}
 		if e.Message == "" || len(e.Message) > maxMessage || strings.ContainsAny(e.Message, "\n\r") || e.Occasion == "" || e.Reason == "" ||
@@ -391,6 +391,18 @@ func brokenStatus(o Observed, p Plan) (broken []string) {
 			say("two conditions %s", c.Type)
 		}
 		seen = append(seen, c.Type)
+	}
+	for i, c := range s.Conditions {
+		_, note := splitNote(&c)
+		isState := c.Status == metav1.ConditionTrue && !slices.ContainsFunc(s.Conditions[i+1:], func(next training.Condition) bool {
+			return next.Status == metav1.ConditionTrue && isNoted(next.Type)
+		})
+		if note != "" && (!isState || s.Terminal() != "" || o.Rejection != nil) {
+			say("condition %s, which is not the state of a job that waits, says %q", c.Type, note)
+		}
+		if len(note) > maxMessage || strings.ContainsAny(note, "\n\r") {
+			say("note %q", note)
+		}
 	}
 	if i := slices.Index(seen, training.Stalled); i > 0 {
 		say("Stalled is not first: %v", seen)

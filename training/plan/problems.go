@@ -15,9 +15,10 @@ import (
 // gatherFor is how long an event about pods waits for further pods: pods that are created together have the same problem.
 const gatherFor = 300 * time.Millisecond
 
-// troubled holds the pods with the same reason of a problem: the first one and their number.
+// troubled holds the pods with the same reason of a problem: the first one, what is said of it, and their number.
 type troubled struct {
 	first *training.Pod
+	said  string
 	count int
 }
 
@@ -28,41 +29,50 @@ type troubled struct {
 // by default. Nothing else is recorded.
 //
 //	the job                     events about pods that
-//	runs                        wait, and are not being deleted; have failed; are removed
-//	is suspended                (none: the pods are deleted)
+//	runs                        wait, and are not being deleted; have failed; are removed; do not end
+//	is suspended                do not end (the others are deleted)
 //	has ended a short time ago  have failed; were removed: it may be why the job ended
 func (d *draft) podProblemEvents() {
 	over := terminal(&d.status) != ""
-	if d.status.StartTime == nil || d.Job != nil && d.Job.Policy.Suspend ||
-		over && (d.status.CompletionTime == nil || !d.recent(*d.status.CompletionTime)) {
+	if d.status.StartTime == nil || over && (d.status.CompletionTime == nil || !d.recent(*d.status.CompletionTime)) {
 		return
 	}
-	var kinds []training.PodProblemKind
-	var found map[string]troubled
-	for p := range d.allPods() {
-		if p.Problem == nil {
-			continue
-		}
-		if found == nil {
-			kinds, found = training.PodProblemKinds(), map[string]troubled{}
-		}
-		of := found[p.Problem.Reason]
-		if waits(kinds, p) && (p.Deleting || over) {
-			continue
-		}
-		if of.count++; of.first == nil {
-			of.first = p
-		}
-		found[p.Problem.Reason] = of
-	}
+	found := d.troubledPods(over)
 	if len(found) == 0 {
 		return
 	}
-	for _, kind := range kinds {
+	for _, kind := range d.problemKinds() {
 		if of := found[kind.Reason]; of.count > 0 {
 			d.podProblemEvent(kind, of)
 		}
 	}
+}
+
+// troubledPods returns the pods that have problems, by reason; nil if none has.
+func (d *draft) troubledPods(over bool) (found map[string]troubled) {
+	add := func(reason string, p *training.Pod, said string) {
+		if found == nil {
+			found = map[string]troubled{}
+		}
+		of := found[reason]
+		if of.count++; of.first == nil {
+			of.first, of.said = p, said
+		}
+		found[reason] = of
+	}
+	if d.Job == nil || !d.Job.Policy.Suspend {
+		for p := range d.allPods() {
+			if p.Problem != nil && !((p.Deleting || over) && d.mayStillRun(p)) {
+				add(p.Problem.Reason, p, "")
+			}
+		}
+	}
+	for i := range d.waits {
+		if w := &d.waits[i]; w.pod != nil {
+			add(w.reason, w.pod, w.sentence)
+		}
+	}
+	return found
 }
 
 // allPods returns the pods of the job: those that the operator created and those of its batch/v1 Job.
@@ -91,9 +101,44 @@ func (d *draft) isOfBatchJob(p *training.Pod) bool {
 	})
 }
 
-// waits reports whether a pod with one of these problems may still run.
-func waits(kinds []training.PodProblemKind, p *training.Pod) bool {
-	return p.Phase != corev1.PodFailed && slices.ContainsFunc(kinds, func(k training.PodProblemKind) bool { return k.Waits && k.Reason == p.Problem.Reason })
+// mayStillRun reports whether a pod with a problem may still run.
+func (d *draft) mayStillRun(p *training.Pod) bool {
+	kind := d.problemKindOf(p)
+	return p.Phase != corev1.PodFailed && kind != nil && kind.Waits
+}
+
+// problemKindOf returns the kind of the problem of a pod; nil if it has none, or one of another version.
+func (d *draft) problemKindOf(p *training.Pod) *training.PodProblemKind {
+	if p.Problem == nil {
+		return nil
+	}
+	kinds := d.problemKinds()
+	i := slices.IndexFunc(kinds, func(k training.PodProblemKind) bool { return k.Reason == p.Problem.Reason })
+	if i < 0 {
+		return nil
+	}
+	return &kinds[i]
+}
+
+// problemKinds returns training.PodProblemKinds, which allocates them once for a plan, if at all.
+func (d *draft) problemKinds() []training.PodProblemKind {
+	if d.kinds == nil {
+		d.kinds = training.PodProblemKinds()
+	}
+	return d.kinds
+}
+
+// startOccasion is the occasion of events that are sent once for each start of the job.
+func (d *draft) startOccasion() string {
+	return "start " + d.status.StartTime.UTC().Format(time.RFC3339)
+}
+
+// said joins a sentence and a detail, if there is one.
+func said(sentence, detail string) string {
+	if detail == "" {
+		return sentence
+	}
+	return sentence + ": " + detail
 }
 
 func (d *draft) podProblemEvent(kind training.PodProblemKind, of troubled) {
@@ -101,15 +146,16 @@ func (d *draft) podProblemEvent(kind training.PodProblemKind, of troubled) {
 	if of.count > 1 {
 		message += fmt.Sprintf(" and %d more", of.count-1)
 	}
-	message += ": " + kind.Sentence
-	if of.first.Problem.Detail != "" {
-		message += ": " + of.first.Problem.Detail
+	if of.said != "" {
+		message += ": " + of.said
+	} else {
+		message += ": " + said(kind.Sentence, of.first.Problem.Detail)
 	}
 	level := corev1.EventTypeWarning
 	if kind.Intended {
 		level = corev1.EventTypeNormal
 	}
 	d.plan.Events = append(d.plan.Events, Event{Type: level, Reason: kind.Reason, Message: schema.Clean(message, maxMessage),
-		Occasion: "start " + d.status.StartTime.UTC().Format(time.RFC3339), Since: d.now.Time, Key: "pods", Settle: gatherFor,
+		Occasion: d.startOccasion(), Since: d.now.Time, Key: "pods", Settle: gatherFor,
 		Count: &schema.Count{Counter: string(CountProblem), Reason: kind.Reason}})
 }

@@ -164,7 +164,7 @@ func (w *cluster) happen(t *rapid.T) {
 		}
 	case 18:
 		if p := pick(); p != nil {
-			p.Problem = anyProblem(t)
+			p.Problem, p.Wait = anyProblem(t), anyWait(t)
 		}
 	case 17:
 		w.priorities = rapid.SampledFrom([]training.Priorities{nil, {}, {"": 7}}).Draw(t, "priorities")
@@ -199,6 +199,19 @@ func anyProblem(t *rapid.T) *training.PodProblem {
 	return rapid.Ptr(rapid.Custom(func(t *rapid.T) training.PodProblem {
 		return training.PodProblem{Reason: rapid.SampledFrom(reasons).Draw(t, "reason"), Detail: rapid.String().Draw(t, "detail")}
 	}), true).Draw(t, "problem")
+}
+
+// anyWait draws what the cache keeps of a pod that waits.
+func anyWait(t *rapid.T) *training.PodWait {
+	names := rapid.SampledFrom([]string{"", "a", "b"})
+	moments := rapid.SampledFrom([]time.Time{{}, epoch, epoch.Add(time.Hour), epoch.AddDate(900, 0, 0)})
+	return rapid.Ptr(rapid.Custom(func(t *rapid.T) training.PodWait {
+		return training.PodWait{Node: names.Draw(t, "node"), NodeLost: rapid.Bool().Draw(t, "lost"), Scheduler: names.Draw(t, "scheduler"),
+			Init: names.Draw(t, "init"), Ended: moments.Draw(t, "ended"), RunsOn: names.Draw(t, "runs on"),
+			Ending: rapid.Ptr(rapid.Custom(func(t *rapid.T) training.Ending {
+				return training.Ending{At: moments.Draw(t, "deleted"), Finalizers: rapid.SliceOfN(names, 0, 2).Draw(t, "finalizers")}
+			}), true).Draw(t, "ending")}
+	}), true).Draw(t, "wait")
 }
 
 // settle removes terminating children.
