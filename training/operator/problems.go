@@ -13,6 +13,8 @@ const (
 	scheduled, disruptionTarget, ready = "PodScheduled", "DisruptionTarget", "Ready"
 	isTrue, isFalse                    = "True", "False"
 	hasFailed, hasSucceeded            = "Failed", "Succeeded"
+	isPending, isRunning               = "Pending", "Running"
+	defaultScheduler                   = "default-scheduler"
 	schedulingGated                    = "SchedulingGated"
 )
 

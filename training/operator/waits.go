@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/controller/lean"
@@ -23,13 +22,13 @@ func waitOf(p *lean.Object) *training.PodWait {
 	switch s := &p.Status; {
 	case p.DeletionTimestamp != nil:
 		return &training.PodWait{Ending: training.EndingOf(p.DeletionTimestamp, p.Finalizers), Node: training.KeptName(p.Spec.NodeName), NodeLost: isNodeLost(s)}
-	case s.Phase == corev1.PodPending, s.Phase == "":
+	case s.Phase == isPending, s.Phase == "":
 		w := &training.PodWait{Node: training.KeptName(p.Spec.NodeName), Init: openInit(s)}
-		if name := p.Spec.SchedulerName; w.Node == "" && name != corev1.DefaultSchedulerName {
+		if name := p.Spec.SchedulerName; w.Node == "" && name != defaultScheduler {
 			w.Scheduler = training.KeptName(name)
 		}
 		return w
-	case s.Phase == corev1.PodRunning:
+	case s.Phase == isRunning:
 		return halfEnded(s)
 	case s.Phase == hasFailed:
 		if owner := metav1.GetControllerOfNoCopy(p); owner != nil && owner.Kind == schema.Jobs().Kind {
@@ -46,7 +45,7 @@ func isNodeLost(s *lean.Status) bool {
 		return true
 	}
 	c := condition(s, ready, isFalse)
-	if c == nil || c.Reason != "" || s.Phase != corev1.PodRunning || len(s.Containers) == 0 {
+	if c == nil || c.Reason != "" || s.Phase != isRunning || len(s.Containers) == 0 {
 		return false
 	}
 	for i := range s.Containers {

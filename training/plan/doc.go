@@ -19,6 +19,7 @@
 //	dependents  other objects than pods,         gang, native  pods that are placed together
 //	            services                         batch         a launcher that is a batch/v1 Job
 //	differ      when dependents are patched      departing     a job that is being deleted
+//	waits       what a job waits for
 //
 // testdata shows whole jobs, reconcile by reconcile; go test -update rewrites the plans.
 package plan
