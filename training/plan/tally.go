@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"stoic/training"
 )
@@ -56,9 +58,14 @@ func (d *draft) selector(rtype *training.ReplicaType) string {
 		return training.LabelJob + "=" + d.Head.Meta.Name + "," + training.LabelOperator + "=" + kind.Controller + "," +
 			training.LabelReplicaType + "=" + rtype.Label
 	}
-	shared := kind.Labels(d.Job, rtype, 0)
-	delete(shared, training.LabelReplicaIndex)
-	return labels.FormatLabels(shared)
+	var requirements []string
+	for label, value := range kind.Labels(d.Job, rtype, 0) {
+		if label != training.LabelReplicaIndex {
+			requirements = append(requirements, label+"="+value)
+		}
+	}
+	slices.Sort(requirements)
+	return strings.Join(requirements, ",")
 }
 
 // still keeps the stored counts of a job whose pods may no longer exist, except that nothing is active.
