@@ -55,7 +55,7 @@ func allowed() map[string][]string {
 		"stoic/examples/operators/mydeployment":     {"stoic/controller", "stoic/convert", "stoic/schema", "k8s.io/api/...", "k8s.io/apimachinery/..."},
 		"stoic/examples/operators/mydeployment/cmd": {"stoic/controller/program", "stoic/examples/operators/mydeployment"},
 		"stoic/controller/schedule":                 {"stoic/schema"},
-		"stoic/controller/queue":                    {"k8s.io/client-go/util/workqueue"},
+		"stoic/controller/queue":                    {"k8s.io/client-go/util/workqueue", "k8s.io/utils/clock"}, // the clock of a workqueue
 		"stoic/controller/access":                   append([]string{"k8s.io/api/authentication/v1", "k8s.io/api/authorization/v1", "k8s.io/client-go/..."}, untyped...),
 		"stoic/controller/serve":                    {"k8s.io/client-go/rest", "k8s.io/client-go/util/workqueue"},
 		"stoic/controller/watch":                    append([]string{"stoic/controller/lean", "stoic/convert", "stoic/convert/versions", "stoic/schema"}, untyped...),
