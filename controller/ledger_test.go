@@ -75,7 +75,8 @@ func TestRestartsAreOnRecordFirst(t *testing.T) {
 		if now, got := s.pod(); got != row {
 			t.Errorf("pod %s says %q failed before it, want %s", now, got, row)
 		}
-		want := training.Ledger{Job: s.ledger().Job, Restarts: before + 1, Failed: map[string]training.Failure{"worker-0": {Pod: first, ConsecutiveFailures: 1}}}
+		want := training.Ledger{Job: s.ledger().Job, Restarts: before + 1, Failed: map[string]training.Failure{"worker-0": {Pod: first, ConsecutiveFailures: 1}},
+			LastFailure: &training.FailedPod{Pod: "a-worker-0"}}
 		if diff := cmp.Diff(want, s.ledger()); diff != "" {
 			t.Errorf("ledger (-want +got):\n%s", diff)
 		}

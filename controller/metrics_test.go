@@ -87,6 +87,11 @@ func TestReconcilesAreCounted(t *testing.T) {
 	eventually(t, "a retry", func() bool { return classes("retry") > 0 })
 	answer.Store(0)
 	s.put(job("made", 1, `{}`))
+	eventually(t, "a pod, and a wait for it to start", func() (isThere bool) {
+		s.locked(func() { isThere = s.At("/api/v1/namespaces/ns/pods/made-worker-0") != nil })
+		return isThere && results("requeue_after") > 0
+	})
+	s.phase("made-worker-0", "Running")
 	eventually(t, "success, a wait, and all in the cache", func() bool {
 		return results("success") > 0 && results("requeue_after") > 0 && sampleOf(t, c, "training_operator_cached_objects", "TFJob") == 3 &&
 			sampleOf(t, c, "leader_election_master_status", "training-operator") == 1 && sampleOf(t, c, "training_operator_objects_converted_total", "TFJob", "accepted") >= 3
@@ -102,12 +107,12 @@ func TestReconcilesAreCounted(t *testing.T) {
 	if sampleOf(t, c, "leader_election_master_status", "training-operator") != 0 {
 		t.Error("it leads after it has stopped")
 	}
-	// One line for each transition: the jobs are Created, once.
-	created := lines.FilterMessage("status").Len()
+	// One line for each transition: the jobs are Created, once, and one of them is Running.
+	all := lines.FilterMessage("status").Len()
 	if n := lines.FilterMessage("status").Filter(func(e observer.LoggedEntry) bool {
 		return strings.HasPrefix(fmt.Sprint(e.ContextMap()["summary"]), string(training.Created))
-	}).Len(); n != 3 || created != 3 {
-		t.Errorf("%d lines, %d of them of Created, want 3: %v", created, n, lines.FilterMessage("status").All())
+	}).Len(); n != 3 || all != 4 {
+		t.Errorf("%d lines, %d of them of Created, want 4 and 3: %v", all, n, lines.FilterMessage("status").All())
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 func TestStaleStart(t *testing.T) {
 	s := newAPIServer(t)
 	running := job("a", 2, `{}`)
-	running["status"] = map[string]any{"startTime": "2026-01-01T00:00:00Z", "observedGeneration": 1, "replicaStatuses": map[string]any{"Worker": map[string]any{}},
+	running["status"] = map[string]any{"startTime": "2026-01-01T00:00:00Z", "observedGeneration": 1, "replicaStatuses": map[string]any{"Worker": map[string]any{"selector": selectorOfWorkers("a")}},
 		"conditions": []any{map[string]any{"type": "Created", "status": "True", "reason": "TFJobCreated", "message": "TFJob a is created.",
 			"lastUpdateTime": "2026-01-01T00:00:00Z", "lastTransitionTime": "2026-01-01T00:00:00Z"}}}
 	s.put(running)
@@ -171,4 +171,9 @@ func (s *apiServer) fails(pod string, code int) {
 			"state": map[string]any{"terminated": map[string]any{"exitCode": code}}}}}
 		s.store(path, o)
 	})
+}
+
+// selectorOfWorkers returns what the status of a TFJob has as the selector of its workers.
+func selectorOfWorkers(job string) string {
+	return training.LabelJob + "=" + job + "," + training.LabelOperator + "=tfjob-controller," + training.LabelReplicaType + "=worker"
 }
