@@ -56,9 +56,25 @@ type Discovery struct {
 	versions map[string]*versionResources
 
 	// asking guards document. It is held while the API server is asked.
-	asking   sync.Mutex
+	asking   gate
 	document documentState
 }
+
+// gate lets one goroutine in at a time, as a mutex does. Whoever waits for it may give up.
+type gate chan struct{}
+
+func newGate() gate { return make(gate, 1) }
+
+func (g gate) enter(ctx context.Context) error {
+	select {
+	case g <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g gate) leave() { <-g }
 
 // documentState is what is known of the document of all resources.
 type documentState struct {
@@ -69,11 +85,11 @@ type documentState struct {
 
 // versionResources are the resources of one group and version, by the last answer.
 type versionResources struct {
-	// mu is held while the API server is asked.
-	mu    sync.Mutex
-	list  *metav1.APIResourceList // nil: there is no answer
-	asked time.Time
-	etag  string // of the document just before the question; "" is not known
+	// asking is held while the API server is asked.
+	asking gate
+	list   *metav1.APIResourceList // nil: there is no answer
+	asked  time.Time
+	etag   string // of the document just before the question; "" is not known
 }
 
 // NewDiscovery makes the client. It sends no request.
@@ -87,14 +103,16 @@ func NewDiscovery(config *rest.Config) (*Discovery, error) {
 		return nil, fmt.Errorf("make the discovery client: %w", err)
 	}
 	return &Discovery{resources: discovery.ToServerResourcesInterfaceWithContext(found), client: client,
-		url: found.RESTClient().Get().AbsPath("/apis").URL().String(), now: time.Now, versions: map[string]*versionResources{}}, nil
+		url: found.RESTClient().Get().AbsPath("/apis").URL().String(), now: time.Now, versions: map[string]*versionResources{}, asking: newGate()}, nil
 }
 
 // resourcesOf returns what the API server serves of the group and version of a resource. The list is empty if there is no such version.
 func (d *Discovery) resourcesOf(ctx context.Context, r schema.Resource) (*metav1.APIResourceList, error) {
 	v := d.versionOf(r)
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	if err := v.asking.enter(ctx); err != nil {
+		return nil, fmt.Errorf("wait for another question for the resources of %s: %w", r.APIVersion(), err)
+	}
+	defer v.asking.leave()
 	etag := ""
 	if v.lacks(r) {
 		if d.holds(v, d.documentWithin(ctx, recheckDocument)) {
@@ -121,7 +139,7 @@ func (d *Discovery) versionOf(r schema.Resource) *versionResources {
 	defer d.mu.Unlock()
 	v := d.versions[r.APIVersion()]
 	if v == nil {
-		v = &versionResources{}
+		v = &versionResources{asking: newGate()}
 		d.versions[r.APIVersion()] = v
 	}
 	return v
@@ -149,8 +167,10 @@ func (d *Discovery) holds(v *versionResources, document documentState) bool {
 
 // documentWithin returns what is known of the document. It asks the API server, unless that was done within the given time.
 func (d *Discovery) documentWithin(ctx context.Context, recent time.Duration) documentState {
-	d.asking.Lock()
-	defer d.asking.Unlock()
+	if d.asking.enter(ctx) != nil {
+		return documentState{} // the caller has given up, which shows nothing of the API server
+	}
+	defer d.asking.leave()
 	last := d.document
 	next := documentState{asked: d.now(), changed: last.changed}
 	if !last.asked.IsZero() && next.asked.Sub(last.asked) < recent {

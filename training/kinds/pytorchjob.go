@@ -174,7 +174,6 @@ var pyTorchJobKind = &training.Kind{
 // pyTorchJob is the normal form of PyTorchJobOptions.
 type pyTorchJob struct {
 	processes string             // for torchrun, in each pod; empty if the elastic policy says it
-	isDefault bool               // processes is the default, not the user's
 	elastic   *ElasticPolicySpec // with the defaults filled in: bounds, backend, host and port are there
 	hasHost   bool               // the user has set the host
 }
@@ -254,7 +253,7 @@ func checkBackend(backend string) []schema.Problem {
 // without a master succeeds as soon as one worker does.
 func lowerPyTorchJob(job *training.Job, options any) []schema.Problem {
 	spec := pyOptions(options)
-	own := pyTorchJob{processes: pyAuto, isDefault: spec.NprocPerNode == nil, elastic: spec.ElasticPolicy}
+	own := pyTorchJob{processes: pyAuto, elastic: spec.ElasticPolicy}
 	if spec.NprocPerNode != nil {
 		own.processes = *spec.NprocPerNode
 	} else if own.elastic != nil && own.elastic.NProcPerNode != nil {

@@ -51,7 +51,7 @@ func pyVariables() []training.Variable {
 	for i := range variables {
 		variables[i].Instead = instead[variables[i].Name]
 		if variables[i].Name == "PET_NPROC_PER_NODE" {
-			variables[i].UserWinsIf = "neither `nprocPerNode` nor `elasticPolicy.nProcPerNode` is set"
+			variables[i].UserWinsIf = "`nprocPerNode` is `auto`, its default"
 		}
 	}
 	return variables
@@ -74,7 +74,7 @@ func pyProcesses(own pyTorchJob) []training.EnvVar {
 	if own.processes == "" {
 		return nil
 	}
-	return []training.EnvVar{{Name: "PET_NPROC_PER_NODE", Value: own.processes, UserWins: own.isDefault}}
+	return []training.EnvVar{{Name: "PET_NPROC_PER_NODE", Value: own.processes, UserWins: own.processes == pyAuto}}
 }
 
 // pyNodes returns the variables with the number of pods and, for an elastic job, the rendezvous.
