@@ -69,7 +69,9 @@ func costlyPod(t *testing.T, r *rig) {
 	r.awaitState(t, ns, "costly", training.Succeeded)
 
 	var before, after int
+	isRefused := false // on a slow machine the creation is not completed in time, and not refused
 	for _, q := range r.creations(t, ns, "costly-worker-0") {
+		isRefused = isRefused || q.ResponseStatus.Code == 422
 		if q.Received.Before(repaired) {
 			before++
 		} else if after++; q.ResponseStatus.Code != 201 {
@@ -83,7 +85,7 @@ func costlyPod(t *testing.T, r *rig) {
 	if allowed > 1 {
 		t.Logf("the healthy jobs took longer than the wait of %s", waits)
 	}
-	shortLines(t, p)
+	shortLines(t, p, isRefused)
 }
 
 // creations returns the answered creations of a pod.
@@ -105,8 +107,9 @@ func (r *rig) patch(t *testing.T, ns, name, patch string) {
 	}
 }
 
-// shortLines: the log of a process has no line that a collector of logs would cut, although an answer of the API server was longer.
-func shortLines(t *testing.T, p *process) {
+// shortLines: the log of a process has no line that a collector of logs would cut, although the answer of an API server that has refused
+// the pod was longer.
+func shortLines(t *testing.T, p *process, isRefused bool) {
 	t.Helper()
 	const longest = 16 << 10
 	refused := 0
@@ -118,7 +121,7 @@ func shortLines(t *testing.T, p *process) {
 			refused++
 		}
 	}
-	if refused == 0 {
+	if isRefused && refused == 0 {
 		t.Error("no line of the log names what is refused")
 	}
 }

@@ -202,9 +202,8 @@ type change struct {
 	ignored bool
 }
 
-// changes returns changes that others make, by name. Scales says that the kind has a scale subresource, others that it has replica types
-// besides the worker.
-func changes(scales, others bool) map[string]change {
+// changes returns changes that others make, by name; others says that the kind has replica types besides the worker.
+func changes(others bool) map[string]change {
 	replicas := func(of func(name string) bool) func(map[string]any) {
 		return func(o map[string]any) {
 			eachReplicaType(o, func(name string, r map[string]any) {
@@ -218,7 +217,7 @@ func changes(scales, others bool) map[string]change {
 		"nothing":        {func(map[string]any) {}, true},
 		"resumed":        {func(o map[string]any) { mapAt(o, "spec", "runPolicy")["suspend"] = false }, true},
 		"admitted":       {func(o map[string]any) { eachTemplate(o, admitted) }, true},
-		"scaled":         {replicas(func(name string) bool { return name == "Worker" }), scales},
+		"scaled":         {replicas(func(name string) bool { return name == "Worker" }), true},
 		"another type":   {replicas(func(name string) bool { return name != "Worker" }), !others},
 		"cleanPodPolicy": {func(o map[string]any) { mapAt(o, "spec", "runPolicy")["cleanPodPolicy"] = "All" }, false},
 		"an image": {func(o map[string]any) {
@@ -248,8 +247,7 @@ func TestArgoCDDifferences(t *testing.T) {
 			})
 			object["spec"].(map[string]any)["runPolicy"] = map[string]any{"suspend": true, "cleanPodPolicy": "None"}
 		})
-		scales := map[string]bool{"PyTorchJob": true, "PaddleJob": true, "JAXJob": true}[s.kind]
-		for what, c := range changes(scales, s.kind != "JAXJob") {
+		for what, c := range changes(s.kind != "JAXJob") {
 			live := plain(inGit.object) // gojq has no int64
 			c.do(live)
 			a, errA := rules.without(plain(inGit.object))
