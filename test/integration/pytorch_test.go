@@ -141,7 +141,7 @@ func pyPod(t *testing.T, r *rig, ns, name, variables, initial, job string) {
 		_, host, _ := strings.Cut(c.Command[2], "nslookup ")
 		host, _, _ = strings.Cut(host, ";")
 		waits += c.Name + " " + c.Image + " " + host
-		if c.ImagePullPolicy != corev1.PullIfNotPresent || c.Resources.Limits.Memory().String() != "20Mi" || c.Resources.Requests.Cpu().String() != "50m" {
+		if c.ImagePullPolicy != corev1.PullIfNotPresent || len(c.Resources.Limits)+len(c.Resources.Requests) > 0 {
 			t.Errorf("init container of %s: %+v", name, c)
 		}
 	}
