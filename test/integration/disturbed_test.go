@@ -81,7 +81,7 @@ func statusEdited(t *testing.T, r *rig) {
 		`{"conditions":[],"replicaStatuses":{"Worker":{"active":1000000}}}`,
 		`{"conditions":null,"replicaStatuses":null,"startTime":null}`,
 		`{"conditions":[{"type":"Running","status":"False"},{"type":"Restarting","status":"True"}]}`,
-		`{"replicaStatuses":{"Worker":{"active":-7},"Nobody":{"failed":3}}}`,
+		`{"replicaStatuses":{"Worker":{"succeeded":-7},"Nobody":{"failed":3}}}`,
 	} {
 		r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--subresource=status", "--type=merge", "-p", `{"status":`+status+`}`)
 		await(t, "the status to be repaired after "+status, func() (bool, string) {
