@@ -140,13 +140,18 @@ func (r *reader) spec(s *convert.Shape, raw map[string]any, head *training.Head,
 		return job
 	}
 	r.EnterField(s, raw, r.kind.ReplicaSpecsField)
+	r.warnAboutJob(job, rtypes)
+	r.Leave()
+	return job
+}
+
+// warnAboutJob warns of what does not keep an accepted job from running, but is probably not meant.
+func (r *reader) warnAboutJob(job *training.Job, rtypes []draft) {
 	r.warnAboutAdditions(job, rtypes)
 	r.warnAboutEnd(job, rtypes)
-	r.Leave()
 	if r.kind.Warnings != nil {
 		r.Take(nil, r.kind.Warnings(job))
 	}
-	return job
 }
 
 // verbatim returns the value at a path as the user wrote it; nil if there is no path or no value.
