@@ -107,9 +107,8 @@ func (d *draft) endingPods(found []wait) []wait {
 
 // whyNotEnding says what holds a pod that was deleted, and what happens when it is gone.
 func (d *draft) whyNotEnding(p *training.Pod) string {
-	ended := p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed
 	finalizers := p.Wait.Ending.Finalizers
-	if !ended { // the Job controller removes its own when the pod has ended
+	if !hasEnded(p) { // the Job controller removes its own when the pod has ended
 		finalizers = slices.DeleteFunc(slices.Clone(finalizers), func(f string) bool { return f == trackingFinalizer })
 	}
 	var holds []string
