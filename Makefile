@@ -114,7 +114,7 @@ else
 	@echo "== the clients in Go, TypeScript, Python and Java (those whose toolchain is there), and what the API server publishes"
 	$(TEST) -count=1 -v -timeout 15m ./test/clients
 	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it); a tiny benchmark"
-	$(TEST) -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/apimodel ./test/faults/disruption ./test/bench
+	$(TEST) -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/apimodel ./test/bench
 endif
 
 e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)

@@ -2,12 +2,12 @@
 //
 //	make faults                               every operator of scenario.Operators, seed 1
 //	make faults SEED=2                        other samples, other schedules
-//	make faults OPERATOR='cmd {kubeconfig}…'  another operator under the same plans
+//	make faults OPERATOR='cmd {kubeconfig}…'  another operator under the same cases
 //	go run ./test/faults -subject foobar      one of the operators
 //	go run ./test/faults -h                   all flags
 //
 // An operator takes part through one file in package scenario; CONTRIBUTING.md says what that file contains.
 //
-// The command prints a table of goals, plans, failures and times. Each failure has a file with the requests and the versions of
-// all objects, and a plan name that repeats it: -plan 'G1/succeed/crash before write 7'.
+// The command prints a table of goals, cases, failures and times. Each failure has a file with the requests and the versions of
+// all objects, and a case name that repeats it: -case 'G1/succeed/crash before write 7'.
 package main

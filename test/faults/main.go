@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"stoic/test/command"
-	"stoic/test/faults/plans"
+	"stoic/test/faults/cases"
 	"stoic/test/faults/scenario"
 )
 
@@ -24,7 +24,7 @@ type options struct {
 	sandboxes int
 	goals     string
 	scenarios string
-	plan      string
+	name      string
 	fault     string
 	sample    bool
 	share     float64
@@ -48,20 +48,20 @@ func parse(args []string, out io.Writer) (options, error) {
 			fmt.Fprintf(out, "  %-4s %s\n", g.name, g.what)
 		}
 	}, out)
-	f.Uint64Var(&o.seed, "seed", 1, "chooses samples and schedules; the same seed tries the same plans")
+	f.Uint64Var(&o.seed, "seed", 1, "chooses samples and schedules; the same seed tries the same cases")
 	f.StringVar(&o.operator, "operator", "", "command line of the `operator`; {kubeconfig}, {namespace}, {metrics}, {probes} and {flags} are replaced (default: built from here)")
 	f.StringVar(&o.subject, "subject", "", "comma-separated `operators` whose scenarios are tried: "+strings.Join(operatorNames(), ", ")+" (default: all; with -operator, which takes one: training)")
 	f.IntVar(&o.sandboxes, "sandboxes", 24, "operators that run side by side")
 	f.StringVar(&o.goals, "goals", "", "comma-separated `goals`, such as G1,G3 (default: all)")
 	f.StringVar(&o.scenarios, "scenarios", "", "comma-separated scenarios (default: all)")
-	f.StringVar(&o.plan, "plan", "", "only the plan of this `name`, as a failure prints it")
-	f.StringVar(&o.fault, "fault", "", "only, and all of, the plans whose fault has this `text` in it, such as \"drop after commit\"")
-	f.BoolVar(&o.sample, "sample", false, "a small fixed number of plans of each goal")
-	f.Float64Var(&o.share, "share", 0, "share of the usual number of plans, such as 0.1")
+	f.StringVar(&o.name, "case", "", "only the case of this `name`, as a failure prints it")
+	f.StringVar(&o.fault, "fault", "", "only, and all of, the cases whose fault has this `text` in it, such as \"answer lost\"")
+	f.BoolVar(&o.sample, "sample", false, "a small fixed number of cases of each goal")
+	f.Float64Var(&o.share, "share", 0, "share of the usual number of cases, such as 0.1")
 	f.Var(&o.part, "part", "only this `part` of everything, such as 2/3: three runs with one seed, on whatever machines, try all of it")
 	f.StringVar(&o.dir, "dir", "", "folder for logs and evidence (default: a new temporary one)")
 	f.StringVar(&o.root, "root", ".", "the checkout")
-	f.BoolVar(&o.list, "list", false, "list the chosen plans instead of trying them (the references are run all the same)")
+	f.BoolVar(&o.list, "list", false, "list the chosen cases instead of trying them (the references are run all the same)")
 	f.IntVar(&o.schedules, "schedules", 100_000, "simulated schedules of G9")
 	f.IntVar(&o.sequences, "sequences", 2_000, "sequences of operations that G10 compares")
 	f.IntVar(&o.sequence, "sequence", -1, "of G10 only the sequence of this `number`, as a failure prints it")
@@ -70,8 +70,8 @@ func parse(args []string, out io.Writer) (options, error) {
 		if o.operator != "" {
 			o.subject = cmp.Or(o.subject, "training")
 		}
-		if o.plan != "" && o.part.of > 0 {
-			return errors.New("-plan names one plan, which -part may leave out")
+		if o.name != "" && o.part.of > 0 {
+			return errors.New("-case names one case, which -part may leave out")
 		}
 		for _, name := range split(o.subject) {
 			if !slices.Contains(operatorNames(), name) || o.operator != "" && name != o.subject {
@@ -129,8 +129,8 @@ func run(ctx context.Context, o options, out io.Writer) (passed bool, err error)
 	defer func() { err = errors.Join(err, r.Close()) }()
 	o.root, o.dir = r.Root, r.Dir
 	r.Say("seed %d, part %s; logs and evidence in %s", o.seed, &o.part, o.dir)
-	t := &tally{began: time.Now(), busy: o.sample}
-	if o.wants(plans.AllGoals()...) {
+	t := &tally{began: time.Now(), isBusy: o.sample}
+	if o.wants(cases.AllGoals()...) {
 		if err := onControlPlane(ctx, o, t, r); err != nil {
 			return false, err
 		}
@@ -140,21 +140,21 @@ func run(ctx context.Context, o options, out io.Writer) (passed bool, err error)
 			t.process(ctx, g, o, r.Say)
 		}
 	}
-	t.missed()
+	t.failMissed()
 	t.print(out)
 	if ctx.Err() != nil {
 		return false, errors.New("interrupted")
 	}
-	return t.failures == 0, t.nothing(o)
+	return t.failures == 0, t.checkTried(o)
 }
 
 // programs returns the operators of some scenarios, each with its command line. An operator without a given command line is built.
-func programs(ctx context.Context, o options, scenarios []scenario.Scenario, r *command.Run) (all []plans.Program, err error) {
+func programs(ctx context.Context, o options, scenarios []scenario.Scenario, r *command.Run) (all []cases.Program, err error) {
 	for _, operator := range scenario.Operators() {
 		if !slices.ContainsFunc(scenarios, func(s scenario.Scenario) bool { return s.Operator.Name == operator.Name }) {
 			continue
 		}
-		p := plans.Program{Operator: operator, Command: strings.Fields(o.operator)}
+		p := cases.Program{Operator: operator, Command: strings.Fields(o.operator)}
 		if len(p.Command) == 0 {
 			file, err := r.Build(ctx, operator.Package)
 			if err != nil {
@@ -168,7 +168,7 @@ func programs(ctx context.Context, o options, scenarios []scenario.Scenario, r *
 }
 
 // wants reports whether the command line selects one of the goals.
-func (o options) wants(goals ...plans.Goal) bool {
+func (o options) wants(goals ...cases.Goal) bool {
 	if o.goals == "" {
 		return true
 	}

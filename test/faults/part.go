@@ -26,7 +26,7 @@ func (p *part) Set(text string) error {
 	return nil
 }
 
-// has reports whether the plan of that name is in the part.
+// has reports whether the case of that name is in the part.
 func (p part) has(name string) bool {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name)) // a hash takes everything
@@ -36,12 +36,4 @@ func (p part) has(name string) bool {
 // takes reports whether the i-th item is in the part.
 func (p part) takes(i uint32) bool {
 	return p.of == 0 || uint64(i)%uint64(p.of) == uint64(p.number-1)
-}
-
-// share returns how many of n samples each part draws by itself, rounded up. n is at least 1.
-func (p part) share(n int) int {
-	if p.of == 0 {
-		return n
-	}
-	return (n-1)/p.of + 1
 }

@@ -9,12 +9,11 @@ import (
 	"time"
 
 	"stoic/test/command"
-	"stoic/test/faults/malformed"
-	"stoic/test/faults/plans"
+	"stoic/test/faults/cases"
 	"stoic/test/faults/scenario"
 )
 
-// onControlPlane tries the plans that need a real API server. Operators share one control plane, except those marked as apart,
+// onControlPlane tries the cases that need a real API server. Operators share one control plane, except those marked as apart,
 // which have one each.
 func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) error {
 	all := asked(o)
@@ -26,8 +25,8 @@ func onControlPlane(ctx context.Context, o options, t *tally, r *command.Run) er
 			return err
 		}
 	}
-	if o.plan != "" && t.chosen == 0 {
-		return fmt.Errorf("there is no plan %q", o.plan)
+	if o.name != "" && t.chosen == 0 {
+		return fmt.Errorf("there is no case %q", o.name)
 	}
 	return nil
 }
@@ -49,9 +48,8 @@ func planes(all []scenario.Scenario) (found [][]scenario.Scenario) {
 	return found
 }
 
-// onOne tries the plans of some scenarios on one control plane, which it starts for them.
+// onOne tries the cases of some scenarios on one control plane, which it starts for them.
 func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tally, r *command.Run) (err error) {
-	say := r.Say
 	all, err := programs(ctx, o, scenarios, r)
 	if err != nil {
 		return err
@@ -60,11 +58,7 @@ func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tal
 	if scenarios[0].Operator.Apart {
 		dir = filepath.Join(o.dir, scenarios[0].Operator.Name)
 	}
-	sandboxes := o.sandboxes
-	if o.onlyMalformed() {
-		sandboxes = 0
-	}
-	stage, err := plans.Open(ctx, plans.Options{Root: o.root, Programs: all, Sandboxes: sandboxes, Dir: dir, Busy: o.sample, Say: say})
+	stage, err := cases.Open(ctx, cases.Options{Root: o.root, Programs: all, Sandboxes: o.sandboxes, Dir: dir, Busy: o.sample, Say: r.Say})
 	if err != nil {
 		return err
 	}
@@ -73,32 +67,26 @@ func onOne(ctx context.Context, o options, scenarios []scenario.Scenario, t *tal
 			t.addFailure(fmt.Sprintf("at the end: %v", closed))
 		}
 	}()
-	if !o.onlyMalformed() {
-		onSandboxes(ctx, o, stage, scenarios, t, say)
-	}
-	if o.wantsMalformed() && slices.ContainsFunc(all, func(p plans.Program) bool { return p.Watches != nil }) && ctx.Err() == nil {
-		stage.Rest()
-		return malformedOn(ctx, o, stage, all, dir, t, say)
-	}
+	onSandboxes(ctx, o, stage, scenarios, t, r.Say)
 	return nil
 }
 
-// onSandboxes tries the plans of some scenarios, one object after another in each sandbox.
-func onSandboxes(ctx context.Context, o options, stage *plans.Stage, scenarios []scenario.Scenario, t *tally, say func(string, ...any)) {
+// onSandboxes tries the cases of some scenarios, one object after another in each sandbox.
+func onSandboxes(ctx context.Context, o options, stage *cases.Stage, scenarios []scenario.Scenario, t *tally, say func(string, ...any)) {
 	say("%d scenarios, each run twice without a fault, in %d sandboxes", len(scenarios), o.sandboxes)
 	began := time.Now()
 	learnt := stage.Learn(ctx, scenarios)
 	t.add("G0", len(learnt), learnt, time.Since(began))
 	for _, r := range learnt {
 		if len(r.Violations) > 0 {
-			say("FAILED %s: %s", r.Plan.Name(), firstLine(r))
+			say("FAILED %s: %s", r.Case.Name(), firstLine(r))
 		}
 	}
 	chosen, possible := stage.Choose(scenarios, o.selection())
 	for _, p := range chosen {
 		t.meets(o, p)
 	}
-	chosen = slices.DeleteFunc(chosen, func(p plans.Plan) bool { return !o.asks(p) || !o.part.has(p.Name()) })
+	chosen = slices.DeleteFunc(chosen, func(p cases.Case) bool { return !o.asks(p) || !o.part.has(p.Name()) })
 	t.chosen += len(chosen)
 	if o.list {
 		for _, p := range chosen {
@@ -111,57 +99,57 @@ func onSandboxes(ctx context.Context, o options, stage *plans.Stage, scenarios [
 			break
 		}
 		began := time.Now()
-		mine := plans.WithFair(b.plans, scenarios)
+		mine := cases.WithFair(b.cases, scenarios)
 		results := stage.Try(ctx, mine, newProgress(b.name, len(mine), say).done)
 		took := time.Since(began)
-		for _, goal := range append(plans.AllGoals(), "G0") {
-			of := slices.DeleteFunc(slices.Clone(results), func(r plans.Result) bool { return r.Plan.Goal != goal })
+		for _, goal := range append(cases.AllGoals(), "G0") {
+			of := slices.DeleteFunc(slices.Clone(results), func(r cases.Result) bool { return r.Case.Goal != goal })
 			if len(of) > 0 {
 				t.add(goal, possible[goal], of, took)
-				possible[goal] = 0 // the next batch is of the same plans
+				possible[goal] = 0 // the next batch is of the same cases
 			}
 		}
 	}
 }
 
-// batch is a list of plans that are tried in parallel.
+// batch is a list of cases that are tried in parallel.
 type batch struct {
 	name  string
-	plans []plans.Plan
+	cases []cases.Case
 }
 
-// batches returns one batch for each goal. A small sample is tried in one batch, because it would otherwise wait for the last plan
-// of each goal; only its plans that measure times are a separate batch.
-func batches(chosen []plans.Plan, sample bool) (all []batch) {
+// batches returns one batch for each goal. A small sample is tried in one batch, because it would otherwise wait for the last case
+// of each goal.
+func batches(chosen []cases.Case, sample bool) (all []batch) {
 	names := map[string]int{}
 	for _, p := range chosen {
 		name := string(p.Goal)
 		if sample {
-			name = map[bool]string{true: "in a hurry", false: "sample"}[p.Hurried()]
+			name = "sample"
 		}
 		if _, ok := names[name]; !ok {
 			names[name] = len(all)
 			all = append(all, batch{name: name})
 		}
-		all[names[name]].plans = append(all[names[name]].plans, p)
+		all[names[name]].cases = append(all[names[name]].cases, p)
 	}
 	return all
 }
 
-// asks reports whether the command line selects a plan, in any part.
-func (o options) asks(p plans.Plan) bool {
-	return (o.plan == "" || p.Name() == o.plan) && strings.Contains(p.Fault, o.fault)
+// asks reports whether the command line selects a case, in any part.
+func (o options) asks(p cases.Case) bool {
+	return (o.name == "" || p.Name() == o.name) && strings.Contains(p.Fault(), o.fault)
 }
 
 // asked returns the scenarios that the command line selects.
 func asked(o options) []scenario.Scenario {
 	all := slices.DeleteFunc(scenario.All(), func(s scenario.Scenario) bool {
-		return o.subject != "" && !slices.Contains(split(o.subject), s.Operator.Name) || o.sample && !s.Sampled()
+		return o.subject != "" && !slices.Contains(split(o.subject), s.Operator.Name) || o.sample && !s.IsSampled()
 	})
-	if o.plan != "" {
-		parts := strings.SplitN(o.plan, "/", 3)
+	if o.name != "" {
+		parts := strings.SplitN(o.name, "/", 3)
 		return slices.DeleteFunc(all, func(s scenario.Scenario) bool {
-			return len(parts) < 2 || s.Name != parts[1] && (parts[0] != string(plans.Malformed) || !malformed.Is(s.Operator, parts[1]))
+			return len(parts) < 2 || s.Name != parts[1]
 		})
 	}
 	if o.scenarios == "" {
@@ -171,13 +159,13 @@ func asked(o options) []scenario.Scenario {
 	return slices.DeleteFunc(all, func(s scenario.Scenario) bool { return !slices.Contains(names, s.Name) })
 }
 
-func (o options) selection() plans.Selection {
-	sel := plans.Selection{Seed: o.seed, Sample: o.sample, Share: o.share}
-	if o.plan != "" {
-		return plans.Selection{Seed: o.seed, Everything: true, Goals: []plans.Goal{plans.Goal(strings.SplitN(o.plan, "/", 2)[0])}}
+func (o options) selection() cases.Selection {
+	sel := cases.Selection{Seed: o.seed, Sample: o.sample, Share: o.share}
+	if o.name != "" {
+		return cases.Selection{Seed: o.seed, Everything: true, Goals: []cases.Goal{cases.Goal(strings.SplitN(o.name, "/", 2)[0])}}
 	}
 	sel.Everything = o.fault != ""
-	for _, g := range plans.AllGoals() {
+	for _, g := range cases.AllGoals() {
 		if o.wants(g) {
 			sel.Goals = append(sel.Goals, g)
 		}
@@ -185,7 +173,7 @@ func (o options) selection() plans.Selection {
 	return sel
 }
 
-func firstLine(r plans.Result) string {
+func firstLine(r cases.Result) string {
 	line, _, _ := strings.Cut(r.Violations[0].Oracle+" "+r.Violations[0].Text, "\n")
 	return line
 }
@@ -200,19 +188,19 @@ type progress struct {
 }
 
 func newProgress(goal string, all int, say func(string, ...any)) *progress {
-	say("%s: %d plans", goal, all)
+	say("%s: %d cases", goal, all)
 	return &progress{goal: goal, all: all, reported: time.Now(), began: time.Now(), say: say}
 }
 
-func (p *progress) done(r plans.Result) {
+func (p *progress) done(r cases.Result) {
 	p.tried++
 	if len(r.Violations) > 0 {
 		p.bad++
-		p.say("FAILED %s: %s (%s)", r.Plan.Name(), firstLine(r), r.Evidence)
+		p.say("FAILED %s: %s (%s)", r.Case.Name(), firstLine(r), r.Evidence)
 	}
 	if time.Since(p.reported) > 10*time.Second {
 		p.reported = time.Now()
 		rate := float64(p.tried) / time.Since(p.began).Seconds()
-		p.say("%s: %d of %d, %d failed, %.1f plans/s", p.goal, p.tried, p.all, p.bad, rate)
+		p.say("%s: %d of %d, %d failed, %.1f cases/s", p.goal, p.tried, p.all, p.bad, rate)
 	}
 }

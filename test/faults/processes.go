@@ -7,38 +7,36 @@ import (
 	"regexp"
 	"strconv"
 
-	"stoic/test/faults/plans"
+	"stoic/test/faults/cases"
 )
 
-// process is a goal that is a separate test in a separate process.
+// process is a goal that is a test of its own, in a process of its own.
 type process struct {
-	goal  plans.Goal
+	goal  cases.Goal
 	what  string
 	words []string
 	// summary begins the line in which the test reports how much it tried: "schedules 100000, ...".
 	summary string
-	real    bool // its plans meet real API servers
-	any     bool // it takes any operator
+	isReal  bool // its cases meet real API servers
 }
 
 // apart is the distance between the first schedules of two seeds: no schedule runs for both.
 const apart = 10_000_000
 
 func processes(o options) []process {
-	seed := "-seed=" + strconv.FormatUint(o.seed, 10)
-	schedules, sequences, bugs, disruptions := o.schedules, o.sequences, "-all", "-all"
-	if o.sample {
-		schedules, sequences, bugs, disruptions = min(schedules, 2000), min(sequences, 100), "-all=false", "-all=false"
-	}
+	seed := fmt.Sprint("-seed=", o.seed)
+	schedules := fmt.Sprint("-schedules=", o.schedules)
+	sequences := fmt.Sprint("-sequences=", o.sequences)
+	firstSchedule := fmt.Sprint("-seed=", 1+o.seed*apart)
 	test := func(words ...string) []string {
 		return append([]string{"go", "test", "-count=1", "-v", "-timeout=90m"}, words...)
 	}
 	return []process{
-		{"G8", "historic bugs switched on again: each is caught", test("-run=TestEachBugIsCaught", "./test/faults/seeded", bugs), "bugs", false, false},
-		{"G9", "the real controller on a model of the API server, adversarial schedules", test("-run=TestSchedules", "./test/faults/simulation", fmt.Sprint("-seed=", 1+o.seed*apart), fmt.Sprint("-schedules=", schedules)), "schedules", false, false},
-		{"G10", "the model answers as the real API server does", test("-run=TestModelAndAPIServer", "./test/faults/apimodel", seed, fmt.Sprint("-sequences=", sequences), fmt.Sprint("-only=", o.sequence), fmt.Sprint("-family=", o.family)), "sequences", true, false},
-		{"G15", "CRDs absent, late, deleted, recreated, and etcd restored (G16)", test("-parallel=2", "-run=TestPlans", "./test/faults/disruption", disruptions), "disruptions", true, false},
-		{"G21", "every scenario twice, and recorded with watches that are cut: the same end, the same record", test("-run=TestEveryScenarioTwice", "./test/faults/scenario"), "scenarios", true, false},
+		{"G7", "malformed objects of every kind: stored before the operator starts, while it runs, and by updates", test("-run=TestMalformed", "./test/faults", "-mutants=4000", seed), "mutants", true},
+		{"G8", "historic bugs switched on again: each is caught", test("-run=TestEachBugIsCaught", "./test/faults/seeded", "-all"), "bugs", false},
+		{"G9", "the real controller on a model of the API server, adversarial schedules", test("-run=TestSchedules", "./test/faults/simulation", firstSchedule, schedules), "schedules", false},
+		{"G10", "the model answers as the real API server does", test("-run=TestModelAndAPIServer", "./test/faults/apimodel", seed, sequences, fmt.Sprint("-only=", o.sequence), fmt.Sprint("-family=", o.family)), "sequences", true},
+		{"G15", "CRDs deleted, recreated and without status; an etcd that is restored", test("-run=TestDefinitionsComeAndGo|TestRestoredStore", "./test/faults", "-summary"), "disruptions", true},
 	}
 }
 
@@ -54,7 +52,7 @@ func (o options) ownProcesses() (chosen []process) {
 
 // asksProcess reports whether the command line selects a goal with its own process, in any part.
 func (o options) asksProcess(p process) bool {
-	return o.plan == "" && o.wants(p.goal) && (o.operator == "" && o.subject == "" || p.any)
+	return o.name == "" && o.wants(p.goal) && o.operator == "" && o.subject == ""
 }
 
 // goal of the command, for its help.
@@ -62,8 +60,8 @@ type goal struct{ name, what string }
 
 func everything() []goal {
 	var all []goal
-	for _, g := range plans.AllGoals() {
-		all = append(all, goal{string(g), plans.What(g)})
+	for _, g := range cases.AllGoals() {
+		all = append(all, goal{string(g), cases.What(g)})
 	}
 	for _, p := range processes(options{}) {
 		all = append(all, goal{string(p.goal), p.what})

@@ -15,8 +15,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"stoic/test/faults/cases"
 	"stoic/test/faults/oracle"
-	"stoic/test/faults/plans"
 )
 
 // tally is the result of a run.
@@ -25,16 +25,16 @@ type tally struct {
 	rows               []row
 	failures           int
 	texts              []string
-	real               int                   // plans on real API servers that struck
-	chosen             int                   // plans that were chosen
-	asked              int                   // plans that the command line selects, in any part
-	faults             map[plans.Goal]string // of each goal the fault of one of its plans
+	real               int                   // cases on real API servers that struck
+	chosen             int                   // cases that were chosen
+	asked              int                   // cases that the command line selects, in any part
+	faults             map[cases.Goal]string // of each goal the fault of one of its cases
 	faulted, reference []time.Duration       // canaries
-	busy               bool                  // the machine may have other work: canaries are not judged
+	isBusy             bool                  // the machine may have other work: canaries are not judged
 }
 
 type row struct {
-	goal                            plans.Goal
+	goal                            cases.Goal
 	what                            string
 	possible, tried, missed, failed int
 	took                            time.Duration
@@ -42,13 +42,13 @@ type row struct {
 	more                            string
 }
 
-// add adds the results of one goal, to its row if it already has one. possible is the number of plans that were not counted
+// add adds the results of one goal, to its row if it already has one. possible is the number of cases that were not counted
 // before.
-func (t *tally) add(goal plans.Goal, possible int, results []plans.Result, took time.Duration) {
+func (t *tally) add(goal cases.Goal, possible int, results []cases.Result, took time.Duration) {
 	i := slices.IndexFunc(t.rows, func(r row) bool { return r.goal == goal })
 	if i < 0 {
 		i = len(t.rows)
-		t.rows = append(t.rows, row{goal: goal, what: plans.What(goal)})
+		t.rows = append(t.rows, row{goal: goal, what: cases.What(goal)})
 	}
 	t.rows[i].possible += possible
 	t.rows[i].took += took
@@ -56,7 +56,7 @@ func (t *tally) add(goal plans.Goal, possible int, results []plans.Result, took 
 }
 
 // merge adds results to the row of their goal.
-func (t *tally) merge(goal plans.Goal, results []plans.Result) {
+func (t *tally) merge(goal cases.Goal, results []cases.Result) {
 	i := slices.IndexFunc(t.rows, func(r row) bool { return r.goal == goal })
 	if i < 0 {
 		return
@@ -68,7 +68,7 @@ func (t *tally) merge(goal plans.Goal, results []plans.Result) {
 		case len(result.Violations) > 0:
 			r.failed++
 			t.failures++
-			t.texts = append(t.texts, fmt.Sprintf("%s\n%s    evidence: %s", result.Plan.Name(), violations(result.Violations), result.Evidence))
+			t.texts = append(t.texts, fmt.Sprintf("%s\n%s    evidence: %s", result.Case.Name(), violations(result.Violations), result.Evidence))
 		case result.Missed:
 			r.missed++
 		}
@@ -77,7 +77,7 @@ func (t *tally) merge(goal plans.Goal, results []plans.Result) {
 			r.settled = append(r.settled, result.Settled)
 		}
 		switch {
-		case result.Canary > 0 && goal == "G0" && result.Plan.Fault == plans.Fair:
+		case result.Canary > 0 && goal == "G0" && result.Case.Fault() == cases.Fair:
 			t.reference = append(t.reference, result.Canary)
 		case result.Canary > 0 && goal != "G0":
 			t.faulted = append(t.faulted, result.Canary)
@@ -99,29 +99,29 @@ func (t *tally) addFailure(text string) {
 	t.texts = append(t.texts, text)
 }
 
-// missed fails each goal whose plans all missed: no fault struck, so what passed proves nothing. For every goal most faults
+// failMissed fails each goal whose cases all missed: no fault struck, so what passed proves nothing. For every goal most faults
 // strike, even in the sample.
-func (t *tally) missed() {
+func (t *tally) failMissed() {
 	for _, r := range t.rows {
 		if r.tried > 0 && r.missed == r.tried {
-			t.addFailure(fmt.Sprintf("%s: each of %d plans missed: no fault struck", r.goal, r.tried))
+			t.addFailure(fmt.Sprintf("%s: each of %d cases missed: no fault struck", r.goal, r.tried))
 		}
 	}
 }
 
-// meets records a plan that exists, whether it is selected or not.
-func (t *tally) meets(o options, p plans.Plan) {
+// meets records a case that exists, whether it is selected or not.
+func (t *tally) meets(o options, p cases.Case) {
 	if t.faults == nil {
-		t.faults = map[plans.Goal]string{}
+		t.faults = map[cases.Goal]string{}
 	}
-	t.faults[p.Goal] = cmp.Or(t.faults[p.Goal], p.Fault)
+	t.faults[p.Goal] = cmp.Or(t.faults[p.Goal], p.Fault())
 	if o.asks(p) {
 		t.asked++
 	}
 }
 
-// nothing returns an error if nothing was tried, which proves nothing. A single part may have none of the selected plans.
-func (t *tally) nothing(o options) error {
+// checkTried returns an error if nothing was tried, which proves nothing. A single part may have none of the selected cases.
+func (t *tally) checkTried(o options) error {
 	asked, tried := t.asked, 0
 	for _, p := range processes(o) {
 		if o.asksProcess(p) {
@@ -135,9 +135,9 @@ func (t *tally) nothing(o options) error {
 	}
 	switch {
 	case asked == 0 && o.fault != "" && len(t.faults) > 0:
-		return fmt.Errorf("no plan has -fault %q in its fault; some that there are: %q", o.fault, slices.Sorted(maps.Values(t.faults)))
+		return fmt.Errorf("no case has -fault %q in its fault; some that there are: %q", o.fault, slices.Sorted(maps.Values(t.faults)))
 	case asked == 0:
-		return errors.New("there is no such plan")
+		return errors.New("there is no such case")
 	case tried == 0 && !o.list && o.part.of <= 1:
 		return errors.New("nothing was tried")
 	}
@@ -169,22 +169,22 @@ func (t *tally) process(ctx context.Context, g process, o options, say func(stri
 		r.failed = 1
 		t.addFailure(fmt.Sprintf("%s: %v\n    evidence: %s", g.goal, err, log.Name()))
 	}
-	if g.real {
+	if g.isReal {
 		t.real += r.tried
 	}
 	t.rows = append(t.rows, r)
 }
 
-// canaries compares healthy jobs that run beside faults with healthy jobs that run without, in the same run (O8).
+// canaries compares healthy jobs that run during faults with healthy jobs that run without, in the same run (O8).
 func (t *tally) canaries(out io.Writer) {
 	if len(t.faulted) == 0 || len(t.reference) == 0 {
 		return
 	}
 	faulted, reference := oracle.Quantile(t.faulted, 0.5), oracle.Quantile(t.reference, 0.5)
-	fmt.Fprintf(out, "canary jobs ran after %v beside faults, after %v without (medians of %d and %d)\n",
+	fmt.Fprintf(out, "canary jobs ran after %v during faults, after %v without (medians of %d and %d)\n",
 		faulted.Round(time.Millisecond), reference.Round(time.Millisecond), len(t.faulted), len(t.reference))
-	if !t.busy && oracle.Slower(t.reference, t.faulted) {
-		t.addFailure("O8: healthy jobs beside faults are slower")
+	if !t.isBusy && oracle.Slower(t.reference, t.faulted) {
+		t.addFailure("O8: healthy jobs during faults are slower")
 	}
 }
 
@@ -204,13 +204,13 @@ func (t *tally) print(out io.Writer) {
 	w.Flush()
 	fmt.Fprintln(out)
 	t.canaries(out)
-	fmt.Fprintf(out, "%d plans on real API servers in %v, %d failures\n", t.real, time.Since(t.began).Round(time.Second), t.failures)
+	fmt.Fprintf(out, "%d cases on real API servers in %v, %d failures\n", t.real, time.Since(t.began).Round(time.Second), t.failures)
 	for _, text := range t.texts {
 		fmt.Fprintf(out, "\nFAILED %s\n", text)
 	}
 }
 
-func number(g plans.Goal) int {
+func number(g cases.Goal) int {
 	n := 0
 	_, _ = fmt.Sscanf(string(g), "G%d", &n)
 	return n

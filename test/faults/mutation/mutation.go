@@ -2,219 +2,297 @@ package mutation
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Part is the part of an object that a mutation is in. A sample has as many of each part, as long as there are some.
-type Part int
-
-const (
-	// Present: a field of the spec that the valid object has, or the spec.
-	Present Part = iota
-	// Absent: a field that the schema declares and the valid object lacks.
-	Absent
-	// Metadata: values that API servers accept.
-	Metadata
-	// Status: values that no operator writes.
-	Status
-)
+// Schema is the schema of a CRD as it is shipped.
+type Schema = apiextensionsv1.JSONSchemaProps
 
 // Mutation is one change of one place of a valid object.
 type Mutation struct {
-	// Path of the place that is changed.
-	Path Path
+	// Path of the place, as kubectl writes it: spec.containers[0].image.
+	Path string
+	// Part is the field of the object that it is in: spec, status or metadata. A sample has as many of each, if there are as many.
+	Part string
 	// What is the new value, in a few words that are unique for the path.
 	What string
-	Part Part
 	// Contradicts: the schema declares the type of the place, and the new value has another.
 	Contradicts bool
-	// Large: the object is larger than a hundred kilobytes.
-	Large bool
-	// renamed: the field has another name.
-	renamed string
-	change  func(holder, step any) any
+	steps       []any // keys of objects (string) and indices of lists (int)
+	change      func(holder any, step any) any
 }
 
 // Name returns a name that is unique among the mutations of an object: "spec.target: the number 7".
-func (m Mutation) Name() string { return m.Path.String() + ": " + m.What }
-
-// None returns a mutation that changes nothing: the result is as valid as the object.
-func None() Mutation {
-	return Mutation{Path: Path{"spec"}, What: "as it is", change: func(holder, _ any) any { return holder }}
-}
-
-// Touches reports whether a report about a path is about the change:
-//
-//	one of the two leads to the other
-//	it is beside, or below a sibling                 a request that is above a limit is reported where the request is
-//	the sentence names the field                     a missing volume is reported where it is mounted
-func (m Mutation) Touches(path, sentence string) bool {
-	if Related(path, m.Path.String()) {
-		return true
-	}
-	if above := len(m.Path) - 2; above >= 2 && Related(path, m.Path[:above].String()) {
-		return true
-	}
-	for _, step := range m.Path[1:] {
-		if key, is := step.(string); is && key != "template" && key != "spec" && key != "metadata" && strings.Contains(strings.ReplaceAll(sentence, path, ""), key) {
-			return true
-		}
-	}
-	return m.renames(path)
-}
-
-// renames reports whether the path is that of the field under its other name, or leads there or on from there.
-func (m Mutation) renames(path string) bool {
-	return m.renamed != "" && Related(path, append(slices.Clone(m.Path[:len(m.Path)-1]), m.renamed).String())
-}
+func (m Mutation) Name() string { return m.Path + ": " + m.What }
 
 // Apply returns the object with the change in it. The argument is not changed; both share what is not on the path.
 func (m Mutation) Apply(object map[string]any) map[string]any {
-	if len(m.Path) > 1 {
-		if _, there := at(object, m.Path[:len(m.Path)-1]); !there {
-			object = filled(object, m.Path[:len(m.Path)-1])
-		}
-	}
-	changed, _ := with(object, m.Path, m.change).(map[string]any)
+	changed, _ := apply(object, m.steps, m.change).(map[string]any)
 	return changed
 }
 
-// filled adds the missing objects along the path.
-func filled(object map[string]any, p Path) map[string]any {
-	out := maps.Clone(object)
-	key, _ := p[0].(string)
-	next, _ := out[key].(map[string]any)
-	if len(p) > 1 {
-		next = filled(next, p[1:])
+// apply changes the holder of the last step. Missing objects along the path are made.
+func apply(v any, steps []any, change func(holder, step any) any) any {
+	if len(steps) == 1 {
+		return change(v, steps[0])
 	}
-	if next == nil {
-		next = map[string]any{}
+	if i, isIndex := steps[0].(int); isIndex {
+		list, _ := v.([]any)
+		copied := slices.Clone(list)
+		copied[i] = apply(list[i], steps[1:], change)
+		return copied
 	}
-	out[key] = next
-	return out
+	object, _ := v.(map[string]any)
+	copied := maps.Clone(object)
+	if copied == nil {
+		copied = map[string]any{}
+	}
+	key := fmt.Sprint(steps[0])
+	copied[key] = apply(object[key], steps[1:], change)
+	return copied
 }
 
-// put sets a value, if there is a place for it.
+// put returns a change that sets a value.
 func put(value any) func(holder, step any) any {
 	return func(holder, step any) any {
-		switch holder := holder.(type) {
-		case map[string]any:
-			out, key := maps.Clone(holder), step.(string) //nolint:forcetypeassert // paths are made here
-			if out == nil {
-				out = map[string]any{}
+		if list, isList := holder.([]any); isList {
+			copied := slices.Clone(list)
+			if i, isIndex := step.(int); isIndex {
+				copied[i] = value
 			}
-			out[key] = value
-			return out
-		case []any:
-			out := slices.Clone(holder)
-			out[step.(int)] = value //nolint:forcetypeassert // likewise
-			return out
+			return copied
 		}
-		return holder
+		object, _ := holder.(map[string]any)
+		copied := maps.Clone(object)
+		if copied == nil {
+			copied = map[string]any{}
+		}
+		copied[fmt.Sprint(step)] = value
+		return copied
 	}
 }
 
-// remove removes a value.
-func remove(holder, step any) any {
-	switch holder := holder.(type) {
-	case map[string]any:
-		out := maps.Clone(holder)
-		delete(out, step.(string)) //nolint:forcetypeassert // paths are made here
-		return out
-	case []any:
-		i := step.(int) //nolint:forcetypeassert // likewise
-		return slices.Delete(slices.Clone(holder), i, i+1)
-	}
-	return holder
-}
-
-// rename renames a field.
+// rename returns a change that gives a field another name; "": it removes the field, or the item of a list.
 func rename(to string) func(holder, step any) any {
 	return func(holder, step any) any {
-		fields, _ := holder.(map[string]any)
-		out, key := maps.Clone(fields), step.(string) //nolint:forcetypeassert // paths are made here
-		out[to] = out[key]
-		delete(out, key)
-		return out
+		if list, isList := holder.([]any); isList {
+			i, _ := step.(int)
+			return slices.Delete(slices.Clone(list), i, i+1)
+		}
+		object, _ := holder.(map[string]any)
+		copied := maps.Clone(object)
+		if to != "" {
+			copied[to] = copied[fmt.Sprint(step)]
+		}
+		delete(copied, fmt.Sprint(step))
+		return copied
 	}
+}
+
+type value struct {
+	what string
+	is   any
+}
+
+// values returns values of every type. Some are valid in some places, which the operator must find out.
+func values() []value {
+	all := []value{
+		{"null", nil}, {"true", true}, {"an empty list", []any{}}, {"a list of null", []any{nil}}, {"a list of a text", []any{"x"}}, {"a list of a number", []any{int64(7)}},
+		{"a list of a list", []any{[]any{}}}, {"a list of an object", []any{map[string]any{}}}, {"a list of 10,000 texts", slices.Repeat([]any{"x"}, 10_000)},
+		{"an empty object", map[string]any{}}, {"an object with an unknown field", map[string]any{"unheardOf": int64(1)}}, {"an object with a null", map[string]any{"name": nil}},
+		{"an object with a field without a name", map[string]any{"": "x"}}, {"the number 1.5", 1.5}, {"the number 1e300", json.Number("1e300")},
+		{"the number 2^63", json.Number("9223372036854775808")}, {"the number 1e3", json.Number("1e3")}, {"a text of 100 kB", strings.Repeat("x", 100_000)},
+	}
+	nested := any("x")
+	for range 50 {
+		nested = []any{nested}
+	}
+	all = append(all, value{"lists in each other, 50 deep", nested})
+	for _, n := range []int64{0, 1, -1, 7, 1 << 31, 4294967297, 1<<63 - 1, -1 << 63} {
+		all = append(all, value{fmt.Sprintf("the number %d", n), n})
+	}
+	for _, text := range []string{"", " ", "x", "X", "7", "-1", "true", "x y", "../x", "x.y", "é", "x\x00y", "x\ny", "\x1b[31mx", "\u202ex", "1e1.5", "64Gb", "1e100", "0x1f", "NaN", "10%",
+		"2199-01-01T00:00:00Z", "{{ .Values.x }}", "$(X)", "*", strings.Repeat("a", 64), strings.Repeat("a", 254)} {
+		what := fmt.Sprintf("the text %+q", text)
+		if len(text) > 40 {
+			what = fmt.Sprintf("a text of %d bytes", len(text))
+		}
+		all = append(all, value{what, text})
+	}
+	return all
 }
 
 // All returns all mutations of a valid object: of its spec, with the missing fields that a schema declares (nil: none is known); of its
-// metadata; and of its status, if it has one, which is what its operator would write. The name of the object is kept, or gets a suffix.
+// metadata, what API servers accept; and of its status, if it has one.
 func All(object map[string]any, schema *Schema) []Mutation {
-	values := values()
-	all := inMetadata(object, values)
-	for _, part := range []struct {
-		field string
-		part  Part
-	}{{"spec", Present}, {"status", Status}} {
-		value, there := object[part.field]
-		if !there {
-			continue
+	l := &lister{values: values()}
+	for _, part := range []string{"spec", "status"} {
+		if v, has := object[part]; has {
+			l.part = part
+			l.walk([]any{part}, v, declared(schema, part))
 		}
-		walk(value, Path{part.field}, func(p Path, old any) {
-			for _, m := range of(p, old, schema, values) {
-				m.Part = part.part
-				all = append(all, m)
-			}
-			for _, m := range beside(p, old, schema, part.part, values) {
-				all = append(all, m)
-			}
-		})
 	}
-	names := map[string]bool{}
-	return slices.DeleteFunc(all, func(m Mutation) bool {
-		name := m.Name()
-		known := names[name]
-		names[name] = true
-		return known
-	})
+	l.part = "metadata"
+	for _, field := range []string{"labels", "annotations"} {
+		for _, key := range []string{"example.com/x", "training.kubeflow.org/job-name", "training.kubeflow.org/ledger", "test.example.com/operator", "kueue.x-k8s.io/queue-name"} {
+			for _, v := range l.values {
+				if text, isText := v.is.(string); isText && (field == "annotations" || len(text) < 64) {
+					l.add([]any{"metadata", field, key}, v.what, put(v.is))
+				}
+			}
+		}
+	}
+	owner := map[string]any{"apiVersion": "nobody.example.com/v1", "kind": "Nobody", "name": "nobody", "uid": "7b0f2d34-0000-0000-0000-000000000000", "blockOwnerDeletion": true}
+	l.add([]any{"metadata", "ownerReferences"}, "an owner that does not exist, of no kind", put([]any{owner}))
+	for _, finalizer := range []string{"example.com/hold", "orphan", "foregroundDeletion"} {
+		l.add([]any{"metadata", "finalizers"}, finalizer, put([]any{finalizer}))
+	}
+	return l.all
 }
 
-// Sample draws n mutations, as many of each part as possible. At most one in fifty is large. Each has a place in the order that depends
-// only on the seed and its name: if there is one mutation more or less, as when an API server has stored another time, no other draw
-// changes.
-func Sample(all []Mutation, n int, seed uint64) []Mutation {
-	type placed struct {
-		Mutation
-		name  string
-		place uint64
+// lister lists mutations, each name once.
+type lister struct {
+	values []value
+	part   string
+	all    []Mutation
+}
+
+func (l *lister) add(steps []any, what string, change func(holder, step any) any) *Mutation {
+	l.all = append(l.all, Mutation{Path: pathOf(steps), Part: l.part, What: what, steps: slices.Clone(steps), change: change})
+	return &l.all[len(l.all)-1]
+}
+
+// walk lists the mutations of a place, and of all below it.
+func (l *lister) walk(steps []any, old any, here *Schema) {
+	l.replace(steps, here)
+	key, isField := steps[len(steps)-1].(string)
+	l.add(steps, "absent", rename(""))
+	if isField && len(steps) > 1 {
+		for _, to := range []string{strings.ToUpper(key), key + "s", key + " "} {
+			l.add(steps, fmt.Sprintf("its name is %q", to), rename(to))
+		}
 	}
-	ordered := make([]placed, 0, len(all))
-	for _, m := range all {
-		name, hash := m.Name(), fnv.New64a()
-		fmt.Fprint(hash, seed, " ", name)
-		place := rand.New(rand.NewPCG(hash.Sum64(), seed)).Uint64() // names that differ in their last letter have similar hashes
-		ordered = append(ordered, placed{m, name, place})
+	switch old := old.(type) {
+	case string:
+		l.add(steps, "its text and a blank", put(old+" "))
+		l.add(steps, "its text in upper case", put(strings.ToUpper(old)))
+	case int64:
+		l.add(steps, "its number as a text", put(fmt.Sprint(old))).Contradicts = contradicts(here, "")
+	case []any:
+		l.add(steps, "its items twice", put(append(slices.Clone(old), old...)))
+		for i := range old {
+			l.walk(append(steps, i), old[i], declared(here, i))
+		}
+	case map[string]any:
+		l.add(append(steps, "unheardOf"), "an unknown field", put("x"))
+		for _, name := range slices.Sorted(maps.Keys(old)) {
+			l.walk(append(steps, name), old[name], declared(here, name))
+		}
+		if here == nil {
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(here.Properties)) {
+			if _, has := old[name]; !has {
+				l.replace(append(steps, name), declared(here, name))
+			}
+		}
 	}
-	slices.SortFunc(ordered, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.name, b.name))
-	})
-	parts := map[Part][]Mutation{}
-	large := 0
-	for _, m := range ordered {
-		if m.Large {
-			if large++; large > max(1, n/50) {
+}
+
+// replace lists every value at a place.
+func (l *lister) replace(steps []any, here *Schema) {
+	for _, v := range l.values {
+		l.add(steps, v.what, put(v.is)).Contradicts = contradicts(here, v.is)
+	}
+}
+
+func pathOf(steps []any) string {
+	var b strings.Builder
+	for _, step := range steps {
+		switch step := step.(type) {
+		case int:
+			fmt.Fprintf(&b, "[%d]", step)
+		case string:
+			if strings.ContainsAny(step, "./ ") || step == "" {
+				b.WriteString("[" + strconv.Quote(step) + "]")
 				continue
 			}
+			b.WriteString("." + step)
 		}
-		parts[m.Part] = append(parts[m.Part], m.Mutation)
 	}
-	var drawn []Mutation
-	for len(drawn) < n {
-		before := len(drawn)
-		for _, part := range []Part{Present, Absent, Status, Metadata} {
-			if rest := parts[part]; len(rest) > 0 && len(drawn) < n {
-				drawn, parts[part] = append(drawn, rest[0]), rest[1:]
-			}
+	return strings.TrimPrefix(b.String(), ".")
+}
+
+// declared returns the schema of a field or an item; nil if none is declared.
+func declared(s *Schema, step any) *Schema {
+	if s == nil {
+		return nil
+	}
+	key, isField := step.(string)
+	if !isField {
+		if s.Items == nil {
+			return nil
 		}
-		if len(drawn) == before {
-			break
+		return s.Items.Schema
+	}
+	if field, isKnown := s.Properties[key]; isKnown {
+		return &field
+	}
+	if s.AdditionalProperties != nil {
+		return s.AdditionalProperties.Schema
+	}
+	return nil
+}
+
+// contradicts reports whether the schema declares a type that no value of v's type has. null counts as a missing field, an empty
+// object, too; any number may be a quantity.
+func contradicts(s *Schema, v any) bool {
+	if s == nil || s.Type == "" || s.XIntOrString {
+		return false
+	}
+	switch v := v.(type) {
+	case bool:
+		return s.Type != "boolean"
+	case string:
+		return s.Type != "string"
+	case int64:
+		return s.Type != "integer" && s.Type != "number"
+	case []any:
+		return s.Type != "array"
+	case map[string]any:
+		return len(v) > 0 && s.Type != "object"
+	}
+	return false
+}
+
+// Sample draws n mutations, as many of each part as possible. Each has a place in the order that depends only on the seed and its
+// name: if there is one mutation more or less, no other draw changes.
+func Sample(all []Mutation, n int, seed uint64) (drawn []Mutation) {
+	place := map[string]uint64{}
+	for _, m := range all {
+		hash := fnv.New64a()
+		fmt.Fprint(hash, seed, " ", m.Name())
+		place[m.Name()] = rand.New(rand.NewPCG(hash.Sum64(), seed)).Uint64() // names that differ in their last letter have similar hashes
+	}
+	parts := map[string][]Mutation{}
+	for _, m := range slices.SortedFunc(slices.Values(all), func(a, b Mutation) int { return cmp.Compare(place[a.Name()], place[b.Name()]) }) {
+		parts[m.Part] = append(parts[m.Part], m)
+	}
+	for len(drawn) < min(n, len(all)) {
+		for _, part := range []string{"spec", "spec", "status", "metadata"} {
+			if rest := parts[part]; len(rest) > 0 && len(drawn) < n {
+				drawn = append(drawn, rest[0])
+				parts[part] = rest[1:]
+			}
 		}
 	}
 	return drawn

@@ -3,23 +3,30 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // exchange is one request of the operator.
 type exchange struct {
-	*visit
-	p    *Proxy
-	run  *run
-	w    http.ResponseWriter
-	r    *http.Request
-	body []byte
+	visit *visit
+	p     *Proxy
+	run   *run
+	w     http.ResponseWriter
+	r     *http.Request
+	sent  []byte
 }
 
 // answer is the API server's answer.
@@ -29,95 +36,58 @@ type answer struct {
 	body   []byte
 }
 
-func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
-	process := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	p.listener.belongs(r.Context(), process)
-	l := p.admit(process)
-	if l == nil {
-		cut()
-	}
-	defer p.busy.Done()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		cut() // the operator died in the middle of the request
-	}
-	x := &exchange{p: p, run: l, w: w, r: r, body: body}
-	q, ok := parse(r, body)
-	switch {
-	case !ok:
-		x.visit = &visit{entry: &Entry{}}
-		x.answer(x.forward())
-		return
-	case q.Verb == "list" || q.Verb == "watch":
-		x.visit = p.lists.enter(q, l)
-		p.narrow(x.r, q)
-	default:
-		x.visit = p.enter(q, l)
-	}
-	defer x.leave()
-	x.r.Header.Set("Accept", readable(x.r.Header.Get("Accept")))
-	switch q.Verb {
-	case "list":
-		x.list()
-	case "watch":
-		x.watch()
-	default:
-		x.queue()
-		x.happen()
-	}
-}
-
-// readable keeps the JSON forms of what an operator accepts: the proxy could not parse a stream in another form.
-func readable(accept string) string {
-	var kept []string
-	for form := range strings.SplitSeq(accept, ",") {
-		if strings.HasPrefix(strings.TrimSpace(form), "application/json") {
-			kept = append(kept, strings.TrimSpace(form))
-		}
-	}
-	if len(kept) == 0 {
-		return "application/json"
-	}
-	return strings.Join(kept, ",")
-}
-
-// queue waits while the Do of an earlier request of the track runs.
-func (x *exchange) queue() {
-	if x.after == nil {
+// awaitCrash waits while the callback of an earlier request of the track runs.
+func (x *exchange) awaitCrash() {
+	if x.visit.after == nil {
 		return
 	}
 	select {
-	case <-x.after:
+	case <-x.visit.after:
 	case <-x.run.over:
-		x.note(func(e *Entry) { e.Fault = silenced })
-		cut()
+		x.stop()
 	}
+}
+
+// awaitEarlier waits until the earlier writes have ended, so that it does not depend on chance which of them were done.
+func (x *exchange) awaitEarlier() {
+	for _, ended := range x.visit.earlier {
+		select {
+		case <-ended:
+		case <-x.run.over:
+		}
+	}
+}
+
+// stop ends the request of an operator that is dead.
+func (x *exchange) stop() {
+	x.visit.note(func(e *Entry) { e.Fault = silenced })
+	cut()
 }
 
 // forward sends the request to the API server and returns its answer; without one it cuts.
 func (x *exchange) forward() *answer {
 	ctx := x.r.Context()
-	if x.entry.writes() {
+	if x.visit.entry.writes() {
 		// A write in flight arrives, even if the operator dies: its result must be known.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(x.p.closing, settle)
 		defer cancel()
 	}
-	if !x.p.begin(x.run) {
-		x.note(func(e *Entry) { e.Fault = silenced })
-		cut()
+	if !x.p.beginWrite(x.run) {
+		x.stop()
 	}
-	a, err := x.ask(ctx)
+	a, err := x.ask(ctx, x.r.URL.Query())
 	x.run.writes.Done()
-	x.note(func(e *Entry) {
+	x.visit.note(func(e *Entry) {
 		e.Ended = time.Now()
-		e.Forwarded = !undialled(err)
+		e.Forwarded = !isUnreached(err)
 		if err != nil {
 			return
 		}
-		e.Code, e.Body = a.code, a.body
+		e.Code = a.code
+		e.Body = a.body
 		if e.Name == "" && e.Verb == "create" {
-			e.Name = refer(a.body).Metadata.Name
+			e.Name = readReference(a.body).Metadata.Name
 		}
 	})
 	if err != nil {
@@ -126,9 +96,9 @@ func (x *exchange) forward() *answer {
 	return a
 }
 
-// ask sends the request and reads the whole answer.
-func (x *exchange) ask(ctx context.Context) (*answer, error) {
-	response, err := x.send(ctx, x.r.URL.Query(), x.r.Header)
+// ask sends the request with some query, and reads the whole answer.
+func (x *exchange) ask(ctx context.Context, query url.Values) (*answer, error) {
+	response, err := x.send(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -140,49 +110,59 @@ func (x *exchange) ask(ctx context.Context) (*answer, error) {
 	return &answer{code: response.StatusCode, header: response.Header, body: body}, nil
 }
 
-// send sends the request with another query and header.
-func (x *exchange) send(ctx context.Context, query url.Values, header http.Header) (*http.Response, error) {
+// send sends the request with some query.
+func (x *exchange) send(ctx context.Context, query url.Values) (*http.Response, error) {
 	u := *x.p.base
 	u.Path = strings.TrimSuffix(u.Path, "/") + x.r.URL.Path
 	u.RawQuery = query.Encode()
-	r, err := http.NewRequestWithContext(ctx, x.r.Method, u.String(), bytes.NewReader(x.body))
+	r, err := http.NewRequestWithContext(ctx, x.r.Method, u.String(), bytes.NewReader(x.sent))
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range header {
-		if !hopByHop(name) {
-			r.Header[name] = values
-		}
-	}
+	copyHeader(r.Header, x.r.Header)
 	return x.p.upstream.RoundTrip(r)
 }
 
-// hopByHop reports whether the proxy sets a header itself: it has its own credentials and requests plain bytes.
-func hopByHop(name string) bool {
-	switch name {
-	case "Authorization", "Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Upgrade":
-		return true
+// copyHeader copies a header, without what the proxy sets itself: it has its own credentials and requests plain bytes.
+func copyHeader(to, from http.Header) {
+	for name, values := range from {
+		switch name {
+		case "Authorization", "Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Upgrade":
+		default:
+			to[name] = values
+		}
 	}
-	return false
 }
 
-// undialled reports whether there was no connection to the API server.
-func undialled(err error) bool {
+// isUnreached reports whether there was no connection to the API server.
+func isUnreached(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
 // answer sends the API server's answer to the operator.
 func (x *exchange) answer(a *answer) {
-	x.head(a.code, a.header)
-	x.w.Write(a.body)
+	copyHeader(x.w.Header(), a.header)
+	x.w.WriteHeader(a.code)
+	_, _ = x.w.Write(a.body) // the operator may be gone
 }
 
-func (x *exchange) head(code int, header http.Header) {
-	for name, values := range header {
-		if !hopByHop(name) {
-			x.w.Header()[name] = values
-		}
+// refuse answers in place of the API server. A 409 has the reason Conflict even for a creation: AlreadyExists would be a false
+// statement about the cluster, and not a fault.
+func (x *exchange) refuse(act Refuse) {
+	q := x.visit.entry.Request
+	seconds := int(math.Ceil(act.RetryAfter.Seconds()))
+	status := apierrors.NewGenericServerResponse(act.Code, "put", schema.GroupResource{Group: q.Group, Resource: q.Resource}, q.Name, "injected", seconds, false).Status()
+	if act.Code == http.StatusGone {
+		status.Reason = metav1.StatusReasonExpired
 	}
-	x.w.WriteHeader(code)
+	if seconds > 0 {
+		x.w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	}
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	text, err := json.Marshal(status)
+	if err != nil {
+		cut()
+	}
+	x.answer(&answer{code: act.Code, header: http.Header{"Content-Type": {"application/json"}}, body: text})
 }

@@ -2,15 +2,14 @@ package proxy
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
+	"encoding/pem"
 	"fmt"
 	"io"
-	"iter"
 	"log"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,13 +23,9 @@ type Proxy struct {
 	base      *url.URL
 	transport *http.Transport
 	upstream  http.RoundTripper // the transport, with the credentials of the operator's user
-	authority []byte            // PEM
-
-	listener *connections
-	server   *http.Server
-	served   chan struct{} // closed when the server serves no more
-	closing  context.Context
-	close    context.CancelFunc
+	server    *httptest.Server
+	closing   context.Context
+	close     context.CancelFunc
 
 	streams *Streams
 	lists   *Track
@@ -38,20 +33,26 @@ type Proxy struct {
 	unclaimed *Track
 
 	mu     sync.Mutex
-	runs   map[string]*run // by process
+	run    *run
 	tracks map[string]*Track
 	over   map[string]bool // subjects whose tracks have ended
-	silent bool
-	only   map[string]string // by resource: the label selector
-	busy   sync.WaitGroup    // handlers
+	busy   sync.WaitGroup  // handlers
 }
 
 // run is the time from a Resume to a Silence: that of one operator process.
 type run struct {
-	process string
-	over    chan struct{}
+	over chan struct{}
 	// writes are those that were sent to the API server. They end, whatever happens to the operator.
 	writes sync.WaitGroup
+}
+
+func (r *run) isOver() bool {
+	select {
+	case <-r.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // settle bounds how long a forwarded write may take.
@@ -59,36 +60,16 @@ const settle = 30 * time.Second
 
 // Start listens on the loopback address and forwards to the API server of the configuration, with its credentials.
 func Start(upstream *rest.Config) (*Proxy, error) {
-	p := &Proxy{
-		served: make(chan struct{}), streams: newStreams(), lists: newTrack(""), unclaimed: newTrack(""), tracks: map[string]*Track{}, only: map[string]string{},
-		runs: map[string]*run{}, over: map[string]bool{},
-	}
+	p := &Proxy{streams: newStreams(), lists: newTrack(""), unclaimed: newTrack(""), tracks: map[string]*Track{}, run: &run{over: make(chan struct{})}, over: map[string]bool{}}
 	if err := p.dial(upstream); err != nil {
 		return nil, err
 	}
-	certificate, authority, err := selfSigned()
-	if err != nil {
-		return nil, err
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listen for the operator: %w", err)
-	}
-	p.authority = authority
-	p.listener = &connections{Listener: listener, open: map[*connection]bool{}}
 	p.closing, p.close = context.WithCancel(context.Background())
-	p.server = &http.Server{
-		Handler:     http.HandlerFunc(p.serve),
-		TLSConfig:   &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}},
-		ConnContext: withConnection,
-		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: 2000},
-		ErrorLog:    log.New(io.Discard, "", 0), // of connections that were cut
-	}
-	go func() {
-		defer close(p.served)
-		// Only Close ends it.
-		p.server.ServeTLS(p.listener, "", "")
-	}()
+	p.server = httptest.NewUnstartedServer(http.HandlerFunc(p.serve))
+	p.server.EnableHTTP2 = true
+	p.server.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 2000}
+	p.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of connections that were cut
+	p.server.StartTLS()
 	return p, nil
 }
 
@@ -110,23 +91,19 @@ func (p *Proxy) dial(config *rest.Config) error {
 	return nil
 }
 
-// address returns the URL of the proxy.
-func (p *Proxy) address() string { return "https://" + p.listener.Addr().String() }
-
-// Config returns the content of WriteKubeconfigOf's file, for clients in this process.
+// Config returns a configuration for clients of the proxy.
 func (p *Proxy) Config() *rest.Config {
-	return &rest.Config{Host: p.address(), BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAData: p.authority}}
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
+	return &rest.Config{Host: p.server.URL, BearerToken: "none", TLSClientConfig: rest.TLSClientConfig{CAData: authority}}
 }
 
-// token is what such clients send to the proxy. Each process of an operator sends its name.
-const token = "none"
-
-// WriteKubeconfigOf writes a kubeconfig for a process of an operator. The token in it names the process to the proxy.
-func (p *Proxy) WriteKubeconfigOf(path, process string) error {
+// WriteKubeconfig writes the same as a file.
+func (p *Proxy) WriteKubeconfig(path string) error {
 	const name = "proxy"
+	config := p.Config()
 	c := api.NewConfig()
-	c.Clusters[name] = &api.Cluster{Server: p.address(), CertificateAuthorityData: p.authority}
-	c.AuthInfos[name] = &api.AuthInfo{Token: process}
+	c.Clusters[name] = &api.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	c.AuthInfos[name] = &api.AuthInfo{Token: config.BearerToken}
 	c.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
 	c.CurrentContext = name
 	if err := clientcmd.WriteToFile(*c, path); err != nil {
@@ -139,94 +116,57 @@ func (p *Proxy) WriteKubeconfigOf(path, process string) error {
 func (p *Proxy) Follow(subject string) *Track {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if t := p.tracks[subject]; t != nil {
-		return t
+	if p.tracks[subject] == nil {
+		p.tracks[subject] = newTrack(subject)
 	}
-	t := newTrack(subject)
-	p.tracks[subject] = t
-	return t
+	return p.tracks[subject]
 }
 
-// trackOf returns the track with the longest subject that one of the names concerns.
-func (p *Proxy) trackOf(names []string) *Track {
+// Forget ends the track of a subject, if there is one: requests about it are forwarded, and no longer kept.
+func (p *Proxy) Forget(subject string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var found *Track
-	for subject := range subjectsOf(names) {
-		if t := p.tracks[subject]; t != nil && (found == nil || len(subject) > len(found.subject)) {
-			found = t
-		}
-	}
-	return found
+	delete(p.tracks, subject)
+	p.over[subject] = true
 }
 
-// subjectsOf yields all subjects that names may concern: see concerns.
-func subjectsOf(names []string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, name := range names {
-			for i := range len(name) {
-				if name[i] == '-' && !yield(name[:i]) {
-					return
-				}
-			}
-			if !yield(name) {
-				return
-			}
+// enter records a request for one object in the track with the longest subject that the request concerns. Requests about a subject
+// whose track has ended are not kept, and neither are reads that concern no subject.
+func (p *Proxy) enter(q Request, r *run) *visit {
+	p.mu.Lock()
+	var track *Track
+	isOver := false
+	for _, subject := range subjectsOf(q.identify()) {
+		if t := p.tracks[subject]; t != nil && (track == nil || len(subject) > len(track.subject)) {
+			track = t
 		}
+		isOver = isOver || p.over[subject]
 	}
-}
-
-// enter records a request for one object in its track. Requests about a subject whose track has ended are not kept, and neither
-// are reads that concern no subject.
-func (p *Proxy) enter(q Request, l *run) *visit {
-	names := q.identify()
-	switch t := p.trackOf(names); {
-	case t != nil:
-		return t.enter(q, l)
-	case q.writes() && !p.isOver(names):
-		return p.unclaimed.enter(q, l)
+	p.mu.Unlock()
+	switch {
+	case track != nil:
+		return track.enter(q, r)
+	case q.writes() && !isOver:
+		return p.unclaimed.enter(q, r)
 	}
 	return &visit{entry: &Entry{Request: q}}
 }
 
-// isOver reports whether one of the names concerns a subject whose track has ended.
-func (p *Proxy) isOver(names []string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for subject := range subjectsOf(names) {
-		if p.over[subject] {
-			return true
+// subjectsOf returns all subjects that names may concern: a name is the subject's, or begins with it and a hyphen.
+func subjectsOf(names []string) (all []string) {
+	for _, name := range names {
+		for i := range name {
+			if name[i] == '-' {
+				all = append(all, name[:i])
+			}
 		}
+		all = append(all, name)
 	}
-	return false
+	return all
 }
 
 // Unclaimed returns, and forgets, the writes that concerned no subject when they arrived.
 func (p *Proxy) Unclaimed() []Entry { return p.unclaimed.take() }
-
-// Select restricts a cluster-scoped resource to a label selector: operators that share an API server do not see each other's
-// objects. It applies to lists and watches that begin later.
-func (p *Proxy) Select(resource, selector string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.only[resource] = selector
-}
-
-// narrow adds the selector of Select to the query of a list or watch.
-func (p *Proxy) narrow(r *http.Request, q Request) {
-	p.mu.Lock()
-	selector := p.only[q.Resource]
-	p.mu.Unlock()
-	if selector == "" || q.Namespace != "" {
-		return
-	}
-	query := r.URL.Query()
-	if asked := query.Get("labelSelector"); asked != "" {
-		selector = asked + "," + selector
-	}
-	query.Set("labelSelector", selector)
-	r.URL.RawQuery = query.Encode()
-}
 
 // Lists returns every LIST and WATCH, with the query that the operator sent. Bodies are not kept.
 func (p *Proxy) Lists() []Entry { return p.lists.Journal() }
@@ -235,88 +175,46 @@ func (p *Proxy) Lists() []Entry { return p.lists.Journal() }
 func (p *Proxy) Streams() *Streams { return p.streams }
 
 // Silence is the operator's death: it cuts every connection and forwards nothing more. When it returns, the writes that were
-// already forwarded have been answered. A Do may call it.
+// already forwarded have been answered. The callback of an act may call it.
 func (p *Proxy) Silence() {
 	p.mu.Lock()
-	p.silent = true
-	var ended []*run
-	for _, l := range p.runs {
-		ended = append(ended, l)
-		l.end()
+	r := p.run
+	if !r.isOver() {
+		close(r.over)
 	}
 	p.mu.Unlock()
-	p.listener.silence(true)
-	for _, l := range ended {
-		l.writes.Wait() // each is bounded by settle
-	}
-}
-
-// SilenceOf is the death of one process of an operator that runs as several: the same, but the connections of the others stay.
-func (p *Proxy) SilenceOf(process string) {
-	p.mu.Lock()
-	l := p.runOf(process)
-	l.end()
-	p.mu.Unlock()
-	p.listener.cutOf(process)
-	l.writes.Wait()
+	p.server.CloseClientConnections()
+	r.writes.Wait() // each is bounded by settle
 }
 
 // Resume admits a new operator process.
 func (p *Proxy) Resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.silent {
-		p.silent, p.runs = false, map[string]*run{}
-		p.listener.silence(false)
+	if p.run.isOver() {
+		p.run = &run{over: make(chan struct{})}
 	}
 }
 
-// ResumeOf admits a new process of that name.
-func (p *Proxy) ResumeOf(process string) {
+// admit registers a handler for the current run; it returns nil if that is over.
+func (p *Proxy) admit() *run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.runOf(process).dead() {
-		delete(p.runs, process)
+	if p.run.isOver() {
+		return nil
 	}
+	p.busy.Add(1)
+	return p.run
 }
 
-// runOf returns the current or last run of a process. The caller holds the lock.
-func (p *Proxy) runOf(process string) *run {
-	l := p.runs[process]
-	if l == nil {
-		l = &run{process: process, over: make(chan struct{})}
-		p.runs[process] = l
-		if p.silent {
-			l.end()
-		}
-	}
-	return l
-}
-
-// end ends a run, once. The caller holds the proxy's lock.
-func (l *run) end() {
-	if !l.dead() {
-		close(l.over)
-	}
-}
-
-func (l *run) dead() bool {
-	select {
-	case <-l.over:
-		return true
-	default:
-		return false
-	}
-}
-
-// begin registers a write of this run as forwarded, and reports false if the run is over.
-func (p *Proxy) begin(l *run) bool {
+// beginWrite registers a write of a run as forwarded, and reports false if the run is over.
+func (p *Proxy) beginWrite(r *run) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l.dead() {
+	if r.isOver() {
 		return false
 	}
-	l.writes.Add(1)
+	r.writes.Add(1)
 	return true
 }
 
@@ -324,24 +222,62 @@ func (p *Proxy) begin(l *run) bool {
 func (p *Proxy) Close() error {
 	p.Silence()
 	p.close()
-	err := p.server.Close()
-	<-p.served
 	p.busy.Wait()
+	p.server.Close()
 	p.transport.CloseIdleConnections()
-	if err != nil && !errors.Is(err, net.ErrClosed) {
-		return fmt.Errorf("close the proxy: %w", err)
-	}
 	return nil
 }
 
-// admit registers a handler for the run of the process that sent the request; it returns nil if the run is over.
-func (p *Proxy) admit(process string) *run {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l := p.runOf(process)
-	if l.dead() {
-		return nil
+// serve handles one request of the operator.
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+	current := p.admit()
+	if current == nil {
+		cut()
 	}
-	p.busy.Add(1)
-	return l
+	defer p.busy.Done()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		cut() // the operator died in the middle of the request
+	}
+	r.Header.Set("Accept", readable(r.Header.Get("Accept")))
+	x := &exchange{p: p, run: current, w: w, r: r, sent: body}
+	q, ok := parse(r, body)
+	switch {
+	case !ok:
+		x.visit = &visit{entry: &Entry{}}
+		x.answer(x.forward())
+		return
+	case q.Verb == "list" || q.Verb == "watch":
+		x.visit = p.lists.enter(q, current)
+	default:
+		x.visit = p.enter(q, current)
+	}
+	defer x.visit.leave()
+	switch q.Verb {
+	case "list":
+		x.list()
+	case "watch":
+		x.watch()
+	default:
+		x.awaitCrash()
+		if x.visit.act == nil {
+			x.answer(x.forward())
+			return
+		}
+		x.visit.act.happen(x)
+	}
+}
+
+// readable keeps the JSON forms of what an operator accepts: the proxy could not parse a stream in another form.
+func readable(accept string) string {
+	var kept []string
+	for form := range strings.SplitSeq(accept, ",") {
+		if strings.HasPrefix(strings.TrimSpace(form), "application/json") {
+			kept = append(kept, strings.TrimSpace(form))
+		}
+	}
+	if len(kept) == 0 {
+		return "application/json"
+	}
+	return strings.Join(kept, ",")
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -107,21 +106,9 @@ func (r *reference) about() string {
 	return r.Regarding.Name
 }
 
-// refer reads a body. The types of other fields do not matter, and a malformed body has no names: the API server judges it.
-func refer(body []byte) reference {
-	var r reference
-	if err := json.Unmarshal(body, &r); err == nil {
-		return r
-	}
-	var u unstructured.Unstructured
-	if json.Unmarshal(body, &u.Object) != nil {
-		return reference{}
-	}
-	r = reference{}
-	r.Metadata.Name, _, _ = unstructured.NestedString(u.Object, "metadata", "name")
-	r.Metadata.GenerateName, _, _ = unstructured.NestedString(u.Object, "metadata", "generateName")
-	r.InvolvedObject.Name, _, _ = unstructured.NestedString(u.Object, "involvedObject", "name")
-	r.Regarding.Name, _, _ = unstructured.NestedString(u.Object, "regarding", "name")
+// readReference reads a body. A body that cannot be read has no names: the API server judges it.
+func readReference(body []byte) (r reference) {
+	_ = json.Unmarshal(body, &r)
 	return r
 }
 
@@ -129,7 +116,7 @@ func refer(body []byte) reference {
 func (q *Request) identify() []string {
 	var body reference
 	if bytes.HasPrefix(bytes.TrimSpace(q.Body), []byte("{")) && q.Verb != "delete" && q.Verb != "deletecollection" {
-		body = refer(q.Body)
+		body = readReference(q.Body)
 	}
 	if q.Verb == "deletecollection" {
 		return selected(q.Query.Get("labelSelector") + "," + q.Query.Get("fieldSelector"))
@@ -160,9 +147,4 @@ func (q *Request) aboutEvent(body reference) string {
 // selected returns the words of a selector; keys among them do no harm.
 func selected(selector string) []string {
 	return strings.FieldsFunc(selector, func(r rune) bool { return strings.ContainsRune(",=!() ", r) })
-}
-
-// concerns reports whether a name is the subject's or is derived from it.
-func concerns(subject, name string) bool {
-	return name == subject || strings.HasPrefix(name, subject+"-")
 }

@@ -117,7 +117,7 @@ type reported struct {
 
 func ask(t *testing.T, c *http.Client, p *Proxy, method, path, body string) reported {
 	t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), method, p.address()+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(context.Background(), method, p.Config().Host+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,13 +34,16 @@ func either(a, b Check) Check {
 	}
 }
 
-// run: these pods run and have their services, whatever else exists. A job that ends while an operator is down, before the
+// hasServices reports whether each pod of the subject has a service of its name.
+func hasServices(v history.View) bool { return v.Resource.Resource != "mpijobs" }
+
+// runs: these pods run and have their services, whatever else exists. A job that ends while an operator is down, before the
 // operator has created a service, rightly never gets one: that would differ from the reference.
-func run(names ...string) Check {
+func runs(names ...string) Check {
 	return func(v history.View) (bool, string) {
 		for _, name := range names {
 			name = v.Name + "-" + name
-			if !runs(v.Pod(name)) || v.Service(name) == nil {
+			if !isRunning(v.Pod(name)) || hasServices(v) && v.Service(name) == nil {
 				return false, fmt.Sprintf("pod %s does not run with its service; %s", name, describe(v))
 			}
 		}
@@ -48,41 +51,50 @@ func run(names ...string) Check {
 	}
 }
 
-func runs(pod *unstructured.Unstructured) bool {
+// isNth: the pod of that name is the n-th.
+func isNth(n int, name string) Check {
+	return func(v history.View) (bool, string) {
+		pod := v.Pod(v.Name + "-" + name)
+		return pod != nil && v.Incarnations[pod.GetUID()] == n, fmt.Sprintf("want the pod %s for the time %d; %s", name, n, describe(v))
+	}
+}
+
+func isRunning(pod *unstructured.Unstructured) bool {
 	return history.Phase(pod) == "Running" && pod.GetDeletionTimestamp() == nil
 }
 
-func ended(pod *unstructured.Unstructured) bool {
+func hasEnded(pod *unstructured.Unstructured) bool {
 	phase := history.Phase(pod)
 	return phase == "Succeeded" || phase == "Failed"
 }
 
-// children: these pods exist, by name and phase ("worker-0 Running"), each with its service, and no others.
-func children(wanted ...string) Check {
+// pods: these pods exist, by name and phase ("worker-0 Running"), each with its service, and no others. The pod of a batch/v1 Job
+// has the name of the Job.
+func pods(wanted ...string) Check {
 	return func(v history.View) (bool, string) {
-		var pods, services, wantedServices []string
+		var found, services, wantedServices []string
 		for _, u := range v.Pods {
-			text := strings.TrimPrefix(u.GetName(), v.Name+"-") + " " + history.Phase(u)
+			text := strings.TrimPrefix(strings.TrimSuffix(history.NameOf(u), "-"+history.Generated), v.Name+"-") + " " + history.Phase(u)
 			if u.GetDeletionTimestamp() != nil {
 				text += " deleting"
 			}
-			pods = append(pods, text)
+			found = append(found, text)
 		}
-		for _, u := range v.Services {
-			services = append(services, strings.TrimPrefix(u.GetName(), v.Name+"-"))
+		slices.Sort(found)
+		if hasServices(v) {
+			for _, u := range v.Services {
+				services = append(services, strings.TrimPrefix(u.GetName(), v.Name+"-"))
+			}
+			for _, w := range wanted {
+				name, _, _ := strings.Cut(w, " ")
+				wantedServices = append(wantedServices, name)
+			}
 		}
-		for _, w := range wanted {
-			name, _, _ := strings.Cut(w, " ")
-			wantedServices = append(wantedServices, name)
-		}
-		if !slices.Equal(pods, wanted) || !slices.Equal(services, wantedServices) {
-			return false, fmt.Sprintf("want the pods %v; %s", wanted, describe(v))
-		}
-		return true, ""
+		return slices.Equal(found, wanted) && slices.Equal(services, wantedServices), fmt.Sprintf("want the pods %v; %s", wanted, describe(v))
 	}
 }
 
-// dependents: an object of each of these kinds exists beside pods and services, and of no other kind.
+// dependents: an object of each of these kinds exists in addition to pods and services, and of no other kind.
 func dependents(kinds ...string) Check {
 	return func(v history.View) (bool, string) {
 		var found []string
@@ -94,37 +106,53 @@ func dependents(kinds ...string) Check {
 	}
 }
 
+// owns: the existing job controls an object of each of these kinds, whatever else exists.
+func owns(kinds ...string) Check {
+	return func(v history.View) (bool, string) {
+		for _, kind := range kinds {
+			isOwn := func(u *unstructured.Unstructured) bool {
+				return v.Job != nil && u.GetKind() == kind && history.Owner(u) == v.Job.GetUID()
+			}
+			if !slices.ContainsFunc(v.Children(), isOwn) {
+				return false, fmt.Sprintf("want its own %s; %s", kind, describe(v))
+			}
+		}
+		return true, ""
+	}
+}
+
 // state: the status is of the current spec, and its last condition that is True has that type.
 func state(condition string) Check {
 	return func(v history.View) (bool, string) {
-		return history.State(v.Job).Type == condition && observed(v.Job), fmt.Sprintf("want the state %s; %s", condition, describe(v))
+		return history.State(v.Job).Type == condition && isObserved(v.Job), fmt.Sprintf("want the state %s; %s", condition, describe(v))
 	}
 }
 
-// was: the status is of the current spec, and has that condition, whatever else it has.
-func was(condition string) Check {
+// has: the status is of the current spec, and has that condition, whatever else it has.
+func has(condition string) Check {
 	return func(v history.View) (bool, string) {
-		return history.Is(v.Job, condition) && observed(v.Job), fmt.Sprintf("want the condition %s; %s", condition, describe(v))
+		return history.Is(v.Job, condition) && isObserved(v.Job), fmt.Sprintf("want the condition %s; %s", condition, describe(v))
 	}
 }
 
-// reported: a warning event about the field exists.
-func reported(path string) Check {
-	return warning("about "+path, func(_ history.View, event *unstructured.Unstructured) bool {
+// isRejected: the object is Stalled, and a warning event about the field exists. A user who repairs a spec has read the errors in
+// it: an operator that dies before it reports an error need not report it after the repair.
+func isRejected(path string) Check {
+	return all(has("Stalled"), warning("about "+path, func(event *unstructured.Unstructured) bool {
 		about, _, _ := unstructured.NestedString(event.Object, "involvedObject", "fieldPath")
 		return about == path
-	})
+	}))
 }
 
 // warning checks for an event of type Warning that is the one looked for; what describes it.
-func warning(what string, is func(v history.View, event *unstructured.Unstructured) bool) Check {
+func warning(what string, isIt func(event *unstructured.Unstructured) bool) Check {
 	return func(v history.View) (bool, string) {
-		return slices.ContainsFunc(v.Events, func(u *unstructured.Unstructured) bool { return u.Object["type"] == "Warning" && is(v, u) }),
-			fmt.Sprintf("%d events, none is a warning %s; %s", len(v.Events), what, describe(v))
+		found := slices.ContainsFunc(v.Events, func(u *unstructured.Unstructured) bool { return u.Object["type"] == "Warning" && isIt(u) })
+		return found, fmt.Sprintf("%d events, none is a warning %s; %s", len(v.Events), what, describe(v))
 	}
 }
 
-func observed(job *unstructured.Unstructured) bool {
+func isObserved(job *unstructured.Unstructured) bool {
 	if job == nil {
 		return false
 	}
@@ -132,22 +160,24 @@ func observed(job *unstructured.Unstructured) bool {
 	return generation == job.GetGeneration()
 }
 
-// active: the status counts so many active replicas of a replica type.
-func active(rtype string, want int64) Check {
+// active: the status counts so many active workers.
+func active(want int64) Check {
 	return func(v history.View) (bool, string) {
 		var count int64
 		if v.Job != nil {
-			count, _, _ = unstructured.NestedInt64(v.Job.Object, "status", "replicaStatuses", rtype, "active")
+			count, _, _ = unstructured.NestedInt64(v.Job.Object, "status", "replicaStatuses", "Worker", "active")
 		}
 		return count == want, fmt.Sprintf("want %d active, the status says %d; %s", want, count, describe(v))
 	}
 }
 
-// gone: the job does not exist.
-func gone(v history.View) (bool, string) { return v.Job == nil, describe(v) }
+// isGone: the job does not exist.
+func isGone(v history.View) (bool, string) { return v.Job == nil, describe(v) }
 
-// nothing: no object exists, except events.
-func nothing(v history.View) (bool, string) { return all(gone, children(), dependents())(v) }
+// hasNothing: no object exists, except events.
+func hasNothing(v history.View) (bool, string) {
+	return v.Job == nil && len(v.Children()) == 0, describe(v)
+}
 
 // describe describes what exists, in a line.
 func describe(v history.View) string {
@@ -169,14 +199,4 @@ func describe(v history.View) string {
 		parts = append(parts, strings.TrimSpace(text))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// served: the existing job has its own service for a replica.
-func served(name string) Check {
-	return func(v history.View) (bool, string) {
-		ok := v.Job != nil && slices.ContainsFunc(v.Services, func(s *unstructured.Unstructured) bool {
-			return s.GetName() == v.Name+"-"+name && history.Owner(s) == v.Job.GetUID()
-		})
-		return ok, "its service; " + describe(v)
-	}
 }

@@ -1,90 +1,295 @@
 package scenario
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"fmt"
+	"slices"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
-	"stoic/training/kinds"
 )
 
-// mpi returns the training operator with MPIJobs of kubeflow.org/v1: a launcher that waits for its workers, and the ConfigMap,
-// service account, Role and RoleBinding by which it reaches them.
-func mpi() *Operator {
-	o := training()
-	o.Name, o.Canary, o.Share, o.Scenarios = "mpi", false, 8, mpiScenarios()
-	o.Resource = mpiJobs("v1")
-	o.Dependents = []schema.GroupVersionResource{core("pods"), core("configmaps"), core("serviceaccounts"), rbac("roles"), rbac("rolebindings")}
-	o.Rules.Always = append([]func(*oracle.Case) []string{gatesFirst, launcherLast, letInFirst, execOnlyWorkers}, o.Rules.Always...)
-	o.Goals, o.Watches = mpiGoals(), watchesOf(kinds.MPIJob())
-	o.Sample = []string{"mpi-succeed", "mpi-suspend-resume"}
-	o.Contents = map[string]map[string]any{
-		"configmaps": {"no data": map[string]any{"data": nil}, "another hostfile": map[string]any{"data": map[string]any{"hostfile": "elsewhere slots=7\n"}}},
-		"roles": {"no rules": map[string]any{"rules": []any{}},
-			"all pods": map[string]any{"rules": []any{map[string]any{"apiGroups": []any{""}, "resources": []any{"pods/exec"}, "verbs": []any{"create"}}}}},
-		"rolebindings": {"no subjects": map[string]any{"subjects": []any{}},
-			"somebody else": map[string]any{"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": "somebody", "namespace": "default"}}}},
-	}
-	return o
-}
-
-// mpiGoals returns the goals of both versions. A second crash (G2) and lost events (G5) test the engine, so the jobs of pods and
-// services cover them. The clocks (G13) of MPIJobs of v1 are those of all jobs. The time limits of v2beta1 are the batch/v1
-// Job's, whose controller is not under test.
+// mpiGoals returns the goals of both versions. A second crash (G2) tests the engine, so the jobs of pods and services cover it. The
+// clocks (G13) of MPIJobs of v1 are those of all jobs; the time limits of v2beta1 are the batch/v1 Job's, whose controller is not
+// under test.
 func mpiGoals() []string { return []string{"G1", "G3", "G4", "G6", "G11", "G14", "G18"} }
+
+// hostfiles are what others write into the ConfigMap of an MPIJob.
+func hostfiles() map[string]any {
+	return map[string]any{
+		"no data":          map[string]any{"data": nil},
+		"another hostfile": map[string]any{"data": map[string]any{"hostfile": "elsewhere slots=7\n"}},
+	}
+}
 
 func rbac(plural string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: plural}
 }
 
-func mpiScenarios() []Scenario {
-	const running, clean, retry = "cleanPodPolicy: Running", "cleanPodPolicy: All", "restartPolicy: ExitCode"
-	const path = "spec.mpiReplicaSpecs.Worker.template.spec.containers[0].resources.limits.cpu"
-	job := func(policy string, launcher, worker mpiRole) func(string) string {
-		return mpiJob{version: "v1", policy: policy, launcher: launcher, worker: worker}.manifest
+func batchJobs() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
+}
+
+// mpi returns the training operator with MPIJobs of kubeflow.org/v1: a launcher that waits for its workers, and the ConfigMap,
+// service account, Role and RoleBinding by which it reaches them.
+func mpi() *Operator {
+	o := training()
+	o.Name = "mpi"
+	o.Canary = false
+	o.Share = 8
+	o.Sample = []string{"mpi-succeed", "mpi-suspend-resume"}
+	o.Goals = mpiGoals()
+	o.Scenarios = mpiScenarios()
+	o.Resource = jobsOf("v1", "mpijobs")
+	o.Dependents = []schema.GroupVersionResource{core("pods"), core("configmaps"), core("serviceaccounts"), rbac("roles"), rbac("rolebindings")}
+	o.Rules.Always = append([]func(*oracle.Case) []string{needs(gatesV1), launcherLast}, o.Rules.Always...)
+	nobody := map[string]any{"kind": "ServiceAccount", "name": "somebody", "namespace": "default"}
+	o.Contents = map[string]map[string]any{
+		"configmaps": hostfiles(),
+		"roles":      {"no rules": map[string]any{"rules": []any{}}},
+		"rolebindings": {
+			"no subjects":   map[string]any{"subjects": []any{}},
+			"somebody else": map[string]any{"subjects": []any{nobody}},
+		},
 	}
-	two, never := mpiRole{replicas: 2}, mpiRole{}
+	return o
+}
+
+// mpiV2Beta1 returns the training operator with MPIJobs of kubeflow.org/v2beta1: workers, and a launcher that a batch/v1 Job
+// runs. The Job's controller is that of the control plane, so the launcher's pod is the second step of a chain of owners. The
+// operator does not observe the Service and the Secret after their creation.
+func mpiV2Beta1() *Operator {
+	o := training()
+	o.Name = "mpi-v2beta1"
+	o.Apart = true
+	o.Canary = false
+	o.Share = 0
+	o.Goals = mpiGoals()
+	o.Scenarios = mpiV2Beta1Scenarios()
+	o.Permissions = append(o.Permissions, "deploy/mpijob-v2beta1/rbac.yaml")
+	o.CRDs = []string{"test/fixtures/mpijobs-v2beta1-open.yaml"}
+	o.Resource = jobsOf("v2beta1", "mpijobs")
+	o.Dependents = []schema.GroupVersionResource{core("pods"), core("configmaps"), batchJobs()}
+	o.Unwatched = []schema.GroupVersionResource{core("secrets"), core("services")}
+	o.Rules.Always = append([]func(*oracle.Case) []string{needs(gatesV2Beta1), launcherLast, launcherRestsFirst}, o.Rules.Always...)
+	o.Contents = map[string]map[string]any{
+		"configmaps": hostfiles(),
+		"jobs": {
+			"other limits": map[string]any{"spec": map[string]any{"backoffLimit": 77, "activeDeadlineSeconds": 7777}},
+			"suspended":    map[string]any{"spec": map[string]any{"suspend": true}},
+		},
+	}
+	return o
+}
+
+// mpiJob returns the manifest of an MPIJob with fields of the spec, of the run policy, of the launcher and of the workers, in YAML's
+// flow style, each with a comma behind it.
+func mpiJob(version, spec, policy, launcher, worker string) func(string) string {
+	const template = `template: {spec: {containers: [{name: mpi, image: "mpi:1"}]}}`
+	return func(name string) string {
+		return fmt.Sprintf("apiVersion: kubeflow.org/%s\nkind: MPIJob\nmetadata: {name: %s}\nspec: {%s runPolicy: {%s}, mpiReplicaSpecs: {Launcher: {%s replicas: 1, %s}, Worker: {%s %s}}}\n",
+			version, name, spec, policy, launcher, template, worker, template)
+	}
+}
+
+// scaled returns a merge patch that sets the number of workers.
+func scaled(workers int) string {
+	return fmt.Sprintf(`{"spec":{"mpiReplicaSpecs":{"Worker":{"replicas":%d}}}}`, workers)
+}
+
+func mpiScenarios() []Scenario {
+	const (
+		running = "cleanPodPolicy: Running"
+		one     = "replicas: 1,"
+		two     = "replicas: 2,"
+		retry   = "restartPolicy: ExitCode,"
+		cpu     = "spec.mpiReplicaSpecs.Launcher.template.spec.containers[0].resources.limits.cpu"
+		repair  = `{"spec":{"mpiReplicaSpecs":{"Launcher":{"template":{"spec":{"containers":[{"name":"mpi","image":"mpi:1"}]}}}}}}`
+		account = `{"spec":{"mpiReplicaSpecs":{"Launcher":{"template":{"spec":{"serviceAccountName":"{name}-own","containers":[{"name":"mpi","image":"mpi:1"}]}}}}}}`
+	)
+	job := func(policy, launcher, worker string) func(string) string {
+		return mpiJob("v1", "", policy, launcher, worker)
+	}
+	malformed := func(name string) string {
+		return strings.Replace(job(running, "", two)(name), `image: "mpi:1"`, `image: "mpi:1", resources: {limits: {cpu: "1e1.5"}}`, 1)
+	}
 	// What a launcher needs is kept when the job is over or suspended: a ConfigMap and an account cost nothing.
-	kept := dependents("ConfigMap", "Role", "RoleBinding", "ServiceAccount")
-	at := func(pods ...string) Check { return all(podsOnly(pods...), kept) }
-	started := all(runWithoutService("launcher", "worker-0", "worker-1"), discovers(2, 2))
-	known := all(was("Stalled"), reported(path))
-	again := Scenario{Name: "mpi-delete-create", Manifest: job("", never, mpiRole{replicas: 1}),
+	at := func(names ...string) Check {
+		return all(pods(names...), dependents("ConfigMap", "Role", "RoleBinding", "ServiceAccount"))
+	}
+	started := all(runs("launcher", "worker-0", "worker-1"), discovers(2, 2))
+	again := Scenario{Name: "mpi-delete-create", Manifest: job("", "", one),
 		End: all(state("Succeeded"), at("launcher Succeeded", "worker-0 Running"))}
 	once := again
-	again.Steps = []Step{drop(metav1.DeletePropagationBackground, all(runWithoutService("launcher"), discovers(1, 1))), anew(once),
-		endMPI("launcher", 2, 0, all(owns(2, "ConfigMap", "Role", "RoleBinding", "ServiceAccount"), discovers(1, 1)))}
+	again.Steps = []Step{drop(metav1.DeletePropagationBackground, all(runs("launcher"), discovers(1, 1))), createAgain(once),
+		end("launcher", 2, 0, all(isNth(2, "worker-0"), owns("ConfigMap", "Role", "RoleBinding", "ServiceAccount"), discovers(1, 1)))}
 	return []Scenario{
-		{Name: "mpi-succeed", Manifest: job(running, never, two), Steps: []Step{endMPI("launcher", 1, 0, started)},
+		{Name: "mpi-succeed", Manifest: job(running, "", two), Steps: []Step{end("launcher", 1, 0, started)},
 			End: all(state("Succeeded"), at("launcher Succeeded"))},
-		{Name: "mpi-launcher-fails", Manifest: job(clean, never, two), Steps: []Step{endMPI("launcher", 1, 1, started)},
-			End: all(state("Failed"), at())},
-		{Name: "mpi-worker-fails", Manifest: job(running, never, two), Steps: []Step{endMPI("worker-1", 1, 1, started)},
+		{Name: "mpi-worker-fails", Manifest: job(running, "", two), Steps: []Step{end("worker-1", 1, 1, started)},
 			End: all(state("Failed"), at("worker-1 Failed"))},
-		{Name: "mpi-worker-restarts", Slow: aPause, Manifest: job("", never, mpiRole{replicas: 2, fields: retry}),
-			Steps: []Step{endMPI("worker-1", 1, 137, started), endMPI("launcher", 1, 0, all(started, second("worker-1")))},
+		{Name: "mpi-worker-restarts", Manifest: job("", "", two+retry),
+			Steps: []Step{end("worker-1", 1, 137, started), end("launcher", 1, 0, all(started, isNth(2, "worker-1")))},
 			End:   all(state("Succeeded"), at("launcher Succeeded", "worker-0 Running", "worker-1 Running"))},
-		{Name: "mpi-launcher-restarts", Slow: aPause, Manifest: job(running, mpiRole{fields: retry}, two),
-			Steps: []Step{endMPI("launcher", 1, 137, started), endMPI("launcher", 2, 0, started)},
+		{Name: "mpi-launcher-restarts", Manifest: job(running, retry, two),
+			Steps: []Step{end("launcher", 1, 137, started), end("launcher", 2, 0, started)},
 			End:   all(state("Succeeded"), at("launcher Succeeded"))},
-		{Name: "mpi-suspend-resume", Manifest: job(running, never, two),
-			Steps: []Step{edit("suspend", started, suspend), edit("resume", all(was("Suspended"), at()), resume), endMPI("launcher", 2, 0, started)},
+		{Name: "mpi-suspend-resume", Manifest: job(running, "", two),
+			Steps: []Step{edit("suspend", started, suspend), edit("resume", all(has("Suspended"), at()), resume), end("launcher", 2, 0, started)},
 			End:   all(state("Succeeded"), at("launcher Succeeded"))},
-		{Name: "mpi-scale", Manifest: job("", never, two),
-			Steps: []Step{edit("three workers", started, scaled(3)), edit("one worker", all(runWithoutService("worker-2"), discovers(3, 3)), scaled(1))},
-			End:   all(state("Running"), active("Worker", 1), at("launcher Running", "worker-0 Running"), discovers(1, 1))},
+		{Name: "mpi-scale", Manifest: job("", "", two),
+			Steps: []Step{edit("three workers", started, scaled(3)), edit("one worker", all(runs("worker-2"), discovers(3, 3)), scaled(1))},
+			End:   all(state("Running"), active(1), at("launcher Running", "worker-0 Running"), discovers(1, 1))},
 		// The operator's own service account is deleted, and the binding is for the user's, which the operator does not create for
-		// existing pods. A Role that another client has changed is repaired before the job is over: afterwards it stays as it is.
-		{Name: "mpi-account", Manifest: job(running, never, two),
-			Steps: []Step{edit("another account", started,
-				`{"spec":{"mpiReplicaSpecs":{"Launcher":{"template":{"spec":{"serviceAccountName":"{name}-own","containers":[{"name":"mpi","image":"mpi:1"}]}}}}}}`),
-				endMPI("launcher", 1, 0, all(bound("{name}-own"), execs(2), discovers(2, 2), dependents("ConfigMap", "Role", "RoleBinding")))},
-			End: all(state("Succeeded"), podsOnly("launcher Succeeded"), dependents("ConfigMap", "Role", "RoleBinding"))},
+		// existing pods.
+		{Name: "mpi-account", Manifest: job(running, "", two),
+			Steps: []Step{edit("another account", started, account),
+				end("launcher", 1, 0, all(isBound("{name}-own"), discovers(2, 2), dependents("ConfigMap", "Role", "RoleBinding")))},
+			End: all(state("Succeeded"), pods("launcher Succeeded"), dependents("ConfigMap", "Role", "RoleBinding"))},
 		again,
-		{Name: "mpi-malformed-repaired", Paths: []string{path},
-			Manifest: job(running, never, mpiRole{replicas: 2, container: `resources: {limits: {cpu: "1e1.5"}}`}),
-			Steps: []Step{edit("repair", known, `{"spec":{"mpiReplicaSpecs":{"Worker":{"template":{"spec":{"containers":[{"name":"mpi","image":"mpi:1"}]}}}}}}`),
-				endMPI("launcher", 1, 0, started)},
-			End: all(state("Succeeded"), at("launcher Succeeded"))},
+		{Name: "mpi-malformed-repaired", Paths: []string{cpu}, Manifest: malformed,
+			Steps: []Step{edit("repair", isRejected(cpu), repair), end("launcher", 1, 0, started)},
+			End:   all(state("Succeeded"), at("launcher Succeeded"))},
 	}
+}
+
+func mpiV2Beta1Scenarios() []Scenario {
+	const (
+		running = "cleanPodPolicy: Running"
+		one     = "replicas: 1,"
+		two     = "replicas: 2,"
+		// This edit changes what no update of a Job may change: the Job is recreated.
+		another = `{"spec":{"runPolicy":{"suspend":false},"mpiReplicaSpecs":{"Launcher":{"template":{"spec":{"terminationGracePeriodSeconds":7,"containers":[{"name":"mpi","image":"mpi:1"}]}}}}}}`
+	)
+	job := func(spec, policy, worker string) func(string) string {
+		return mpiJob("v2beta1", spec, policy, "restartPolicy: Never,", worker)
+	}
+	at := func(names ...string) Check { return all(pods(names...), dependents("ConfigMap", "Job", "Secret")) }
+	started := all(launches, runs("worker-0", "worker-1"), discovers(2, 2))
+	isRebuilt := func(v history.View) (bool, string) {
+		job := batchJob(v)
+		return job != nil && v.Incarnations[job.GetUID()] == 2, "want the second Job; " + describe(v)
+	}
+	again := Scenario{Name: "mpi2-delete-create", Manifest: job("", "", one),
+		End: all(state("Succeeded"), at("launcher Succeeded", "worker-0 Running"))}
+	once := again
+	again.Steps = []Step{drop(metav1.DeletePropagationBackground, all(launches, discovers(1, 1))), createAgain(once),
+		endLauncher(1, 0, all(owns("ConfigMap", "Job", "Secret", "Pod"), runs("worker-0"), discovers(1, 1)))}
+	return []Scenario{
+		{Name: "mpi2-succeed", Manifest: job("", running, two), Steps: []Step{endLauncher(1, 0, started)},
+			End: all(state("Succeeded"), at("launcher Succeeded"))},
+		{Name: "mpi2-waits", Manifest: job("launcherCreationPolicy: WaitForWorkersReady,", "cleanPodPolicy: All", two), Steps: []Step{endLauncher(1, 0, started)},
+			End: all(state("Succeeded"), at())},
+		{Name: "mpi2-launcher-retries", Manifest: job("", running+", backoffLimit: 1", two),
+			Steps: []Step{endLauncher(1, 3, started), endLauncher(2, 0, started)},
+			End:   all(state("Succeeded"), at("launcher Failed", "launcher Succeeded"))},
+		{Name: "mpi2-worker-restarts", Manifest: job("", "", two+"restartPolicy: OnFailure,"),
+			Steps: []Step{end("worker-1", 1, 1, started), endLauncher(1, 0, all(started, isNth(2, "worker-1")))},
+			End:   all(state("Succeeded"), at("launcher Succeeded", "worker-0 Running", "worker-1 Running"))},
+		{Name: "mpi2-resume-edited", Manifest: job("", running, two),
+			Steps: []Step{edit("suspend", started, suspend), edit("resume with another template", all(has("Suspended"), rests), another), endLauncher(1, 0, all(started, isRebuilt))},
+			End:   all(state("Succeeded"), at("launcher Succeeded"))},
+		{Name: "mpi2-scale", Manifest: job("runLauncherAsWorker: true,", "", two),
+			Steps: []Step{edit("three workers", all(launches, runs("worker-0", "worker-1"), discovers(3, 3)), scaled(3)),
+				edit("one worker", all(runs("worker-2"), discovers(4, 4)), scaled(1))},
+			End: all(state("Running"), active(1), at("launcher Running", "worker-0 Running"), discovers(2, 2))},
+		again,
+	}
+}
+
+// discovers: the ConfigMap names so many running workers in the script that elastic programs call, and so many hosts in the
+// hostfile. The ConfigMap of a job that ends before the operator has written them rightly never does: it stays as it is.
+func discovers(running, hosts int) Check {
+	return func(v history.View) (bool, string) {
+		config := v.Dependent("ConfigMap")
+		if config == nil {
+			return false, "no ConfigMap; " + describe(v)
+		}
+		script, _, _ := unstructured.NestedString(config.Object, "data", "discover_hosts.sh")
+		file, _, _ := unstructured.NestedString(config.Object, "data", "hostfile")
+		found := strings.Count(script, "echo ")
+		lines := strings.Count(file, "\n")
+		return found == running && lines == hosts, fmt.Sprintf("the ConfigMap names %d running workers of %d, want %d of %d; %s", found, lines, running, hosts, describe(v))
+	}
+}
+
+// isBound: the RoleBinding is for that service account only.
+func isBound(account string) Check {
+	return func(v history.View) (bool, string) {
+		binding := v.Dependent("RoleBinding")
+		if binding == nil {
+			return false, "no RoleBinding; " + describe(v)
+		}
+		subjects, _, _ := unstructured.NestedSlice(binding.Object, "subjects")
+		if len(subjects) != 1 {
+			return false, fmt.Sprintf("%d subjects", len(subjects))
+		}
+		subject, _ := subjects[0].(map[string]any)
+		return subject["name"] == fill(account, v.Subject), fmt.Sprintf("it is bound to %v", subject["name"])
+	}
+}
+
+// batchJob returns the batch/v1 Job of the launcher, or nil. One that belongs to an earlier job of the same name does not count.
+func batchJob(v history.View) *unstructured.Unstructured {
+	if job := v.Dependent("Job"); job != nil && v.Job != nil && history.Owner(job) == v.Job.GetUID() {
+		return job
+	}
+	return nil
+}
+
+// batchEnded: the batch/v1 Job is complete, or has failed.
+func batchEnded(job *unstructured.Unstructured) bool {
+	return history.Is(job, "Complete") || history.Is(job, "Failed")
+}
+
+func batchSuspended(job *unstructured.Unstructured) bool {
+	if job == nil {
+		return false
+	}
+	isSuspended, _, _ := unstructured.NestedBool(job.Object, "spec", "suspend")
+	return isSuspended
+}
+
+// rests: the batch/v1 Job exists and is suspended, and no pods exist.
+func rests(v history.View) (bool, string) {
+	return batchSuspended(batchJob(v)) && len(v.Pods) == 0, "want a suspended launcher and no pods; " + describe(v)
+}
+
+// launches: the batch/v1 Job exists, and its pod runs.
+func launches(v history.View) (bool, string) {
+	return launcherOf(v) != nil, "want a launcher that runs; " + describe(v)
+}
+
+// launcherOf returns the running pod of the batch/v1 Job, or nil.
+func launcherOf(v history.View) *unstructured.Unstructured {
+	for _, u := range launchersOf(v) {
+		if isRunning(u) {
+			return u
+		}
+	}
+	return nil
+}
+
+// launchersOf returns the pods of the batch/v1 Job.
+func launchersOf(v history.View) []*unstructured.Unstructured {
+	var uid types.UID
+	if job := batchJob(v); job != nil {
+		uid = job.GetUID()
+	}
+	return slices.DeleteFunc(slices.Clone(v.Pods), func(u *unstructured.Unstructured) bool { return uid == "" || history.Owner(u) != uid })
+}
+
+func isLauncher(job string, pod *unstructured.Unstructured) bool {
+	return strings.HasPrefix(pod.GetName(), job+"-launcher")
+}
+
+// isOver: the job is over. A malformed job may still be repaired.
+func isOver(job *unstructured.Unstructured) bool {
+	state := history.State(job)
+	return state.Type == "Succeeded" || state.Type == "Failed" && state.Reason != "InvalidSpec"
 }

@@ -23,13 +23,10 @@ type Scenario struct {
 	Name     string
 	Operator *Operator // whose scenario it is
 	Resource schema.GroupVersionResource
-	Cluster  bool // the resource is cluster-scoped
 	// Dependents are further resources of dependents, beyond those of the operator's other scenarios.
 	Dependents []schema.GroupVersionResource
 	// Flags that the operator needs. Operators with other flags must not see the job.
 	Flags []string
-	// Slow: a time limit is part of the run, so that it takes at least this long.
-	Slow time.Duration
 	// Paths are those of the fields for which the job is rejected at some point of its run.
 	Paths []string
 	// Writes is how many writes an operator makes at most in a run without faults, without events; 0 is not checked.
@@ -63,47 +60,28 @@ type Actor struct {
 // Places are the namespaces of a run: its sandbox's, and another one.
 type Places struct{ Namespace, Elsewhere string }
 
-// SandboxLabel is on every cluster-scoped object, with the namespace of its sandbox: operators of other sandboxes do not see it.
-const SandboxLabel = "faults.stoic/sandbox"
-
 // Subject returns the subject of the run, if the object has that name.
 func (s Scenario) Subject(p Places, name string) history.Subject {
-	if s.Cluster {
-		return history.Subject{Resource: s.Resource, Name: name, Also: []string{p.Namespace, p.Elsewhere, metav1.NamespaceDefault}, Of: s.watched()}
-	}
-	subject := history.Subject{Resource: s.Resource, Namespace: p.Namespace, Name: name, Of: s.watched()}
+	subject := history.Subject{Resource: s.Resource, Namespace: p.Namespace, Name: name, Of: Resources([]Scenario{s})}
 	if p.Elsewhere != "" {
 		subject.Also = []string{p.Elsewhere}
 	}
 	return subject
 }
 
-// watched returns the resources of a run; nil for a scenario without an operator, of which only the places are known.
-func (s Scenario) watched() []schema.GroupVersionResource {
-	if s.Operator == nil {
-		return nil
-	}
-	return Resources([]Scenario{s})
-}
-
 // fill replaces {name}, {namespace} and {elsewhere} by their values in the run of a subject.
 func fill(text string, s history.Subject) string {
-	all := append([]string{s.Namespace}, s.Also...)
-	if s.Namespace == "" {
-		all = s.Also
+	elsewhere := ""
+	if len(s.Also) > 0 {
+		elsewhere = s.Also[0]
 	}
-	words := []string{"{name}", s.Name}
-	for i, word := range []string{"{namespace}", "{elsewhere}"} {
-		if i < len(all) {
-			words = append(words, word, all[i])
-		}
-	}
-	return strings.NewReplacer(words...).Replace(text)
+	return strings.NewReplacer("{name}", s.Name, "{namespace}", s.Namespace, "{elsewhere}", elsewhere).Replace(text)
 }
 
 // Run creates the object and takes the steps when their time comes, until the run is at its end.
 func (s Scenario) Run(ctx context.Context, a Actor) error {
-	for _, step := range append([]Step{s.begin()}, s.Steps...) {
+	begin := Step{Name: "create the job", When: always, Do: func(ctx context.Context, a Actor) error { return a.create(ctx, s) }}
+	for _, step := range append([]Step{begin}, s.Steps...) {
 		if err := take(ctx, a, step); err != nil {
 			return fmt.Errorf("scenario %s, step %q: %w", s.Name, step.Name, err)
 		}
@@ -112,11 +90,6 @@ func (s Scenario) Run(ctx context.Context, a Actor) error {
 		return fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
 	return nil
-}
-
-// begin creates the object.
-func (s Scenario) begin() Step {
-	return Step{Name: "create the job", When: always, Do: func(ctx context.Context, a Actor) error { return a.create(ctx, s) }}
 }
 
 // pauseAfter is the pause after an error that may not recur.
@@ -130,7 +103,7 @@ func take(ctx context.Context, a Actor, step Step) error {
 			return errors.Join(err, last)
 		}
 		last = step.Do(ctx, a)
-		if last == nil || hopeless(last) {
+		if last == nil || isHopeless(last) {
 			return last
 		}
 		select {
@@ -141,8 +114,8 @@ func take(ctx context.Context, a Actor, step Step) error {
 	}
 }
 
-// hopeless reports whether the request itself is wrong, which is a bug of this package.
-func hopeless(err error) bool {
+// isHopeless reports whether the request itself is wrong, which is a bug of this package.
+func isHopeless(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err)
 }
 
@@ -153,17 +126,11 @@ func (a Actor) Primary() dynamic.ResourceInterface {
 }
 
 func (a Actor) create(ctx context.Context, s Scenario) error {
-	subject := a.Run.Subject()
 	u := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(fill(s.Manifest(a.Job), subject)), &u.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(fill(s.Manifest(a.Job), a.Run.Subject())), &u.Object); err != nil {
 		return fmt.Errorf("read the manifest of scenario %s: %w", s.Name, err)
 	}
-	if subject.Namespace == "" {
-		u.SetLabels(map[string]string{SandboxLabel: a.Namespace})
-	}
-	written := subject.Resource
-	written.Version = u.GroupVersionKind().Version // users may write another version than the operator reads
-	return a.store(ctx, a.Client.Resource(written).Namespace(subject.Namespace), u)
+	return a.store(ctx, a.Primary(), u)
 }
 
 // store creates an object if it does not exist.
@@ -180,7 +147,7 @@ func (a Actor) store(ctx context.Context, objects dynamic.ResourceInterface, u *
 
 // CleanUp deletes what is left of a run, and waits until it no longer exists.
 func (s Scenario) CleanUp(ctx context.Context, a Actor) error {
-	gone := Step{Name: "nothing is left", When: always, Do: func(ctx context.Context, a Actor) error {
+	remove := Step{Name: "delete what is left", When: always, Do: func(ctx context.Context, a Actor) error {
 		view := a.Run.View()
 		for _, u := range append([]*unstructured.Unstructured{view.Job}, view.Children()...) {
 			if err := a.remove(ctx, u, metav1.DeletePropagationBackground); err != nil {
@@ -189,28 +156,10 @@ func (s Scenario) CleanUp(ctx context.Context, a Actor) error {
 		}
 		return nil
 	}}
-
-	if err := take(ctx, a, gone); err != nil {
+	if err := take(ctx, a, remove); err != nil {
 		return fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
-	return a.Run.Await(ctx, "nothing to be left", nothing)
-}
-
-// DeleteOrphans deletes the dependents of a run that have lost their owner, if another run in the namespace could adopt them: the
-// labels of pods are the same in all runs of an operator that adopts.
-func (s Scenario) DeleteOrphans(ctx context.Context, a Actor) error {
-	if !s.Operator.Rules.Adopts {
-		return nil
-	}
-	for _, u := range s.Operator.Own(a.Run.View().Children()) {
-		if s.Operator.Rules.Owner(u) != "" {
-			continue
-		}
-		if err := a.remove(ctx, u, metav1.DeletePropagationBackground); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.Run.Await(ctx, "nothing to be left", hasNothing)
 }
 
 // remove deletes one object, with its UID as a precondition.
@@ -218,12 +167,12 @@ func (a Actor) remove(ctx context.Context, u *unstructured.Unstructured, propaga
 	if u == nil || u.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	uid, none := u.GetUID(), int64(0)
+	uid := u.GetUID()
 	options := metav1.DeleteOptions{PropagationPolicy: &propagation, Preconditions: &metav1.Preconditions{UID: &uid}}
 	if u.GetKind() == "Pod" {
-		options.GracePeriodSeconds = &none
+		options.GracePeriodSeconds = new(int64)
 	}
-	err := a.of(u).Delete(ctx, u.GetName(), options)
+	err := a.objectsLike(u).Delete(ctx, u.GetName(), options)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete %s %s/%s: %w", u.GetKind(), a.Namespace, u.GetName(), err)
 	}
@@ -232,7 +181,7 @@ func (a Actor) remove(ctx context.Context, u *unstructured.Unstructured, propaga
 	return a.Run.AwaitReported(ctx, later)
 }
 
-// of returns the client for the resource and namespace of an object.
-func (a Actor) of(u *unstructured.Unstructured) dynamic.ResourceInterface {
+// objectsLike returns the client for the resource and namespace of an object.
+func (a Actor) objectsLike(u *unstructured.Unstructured) dynamic.ResourceInterface {
 	return a.Client.Resource(a.Run.ResourceOf(u.GetUID())).Namespace(u.GetNamespace())
 }

@@ -13,23 +13,36 @@ import (
 	"stoic/test/faults/history"
 )
 
+// stepOf returns a step that is taken when a check holds, unless it is known to be done.
+func stepOf(name string, isDone, when Check, do func(context.Context, Actor, history.View) error) Step {
+	return Step{Name: name, When: either(isDone, when), Do: func(ctx context.Context, a Actor) error {
+		view := a.Run.View()
+		if done, _ := isDone(view); done {
+			return nil
+		}
+		return do(ctx, a, view)
+	}}
+}
+
 // edit is the user's step: a merge patch of the object, in which {name}, {namespace} and {elsewhere} are replaced.
 func edit(what string, when Check, patch string) Step {
-	done := func(v history.View) (bool, string) {
+	isDone := func(v history.View) (bool, string) {
 		var wanted map[string]any
-		return v.Job != nil && json.Unmarshal([]byte(fill(patch, v.Subject)), &wanted) == nil && holds(v.Job.Object, wanted), describe(v)
+		if v.Job == nil || json.Unmarshal([]byte(fill(patch, v.Subject)), &wanted) != nil {
+			return false, describe(v)
+		}
+		return holds(v.Job.Object, wanted), describe(v)
 	}
-	return Step{Name: what, When: either(done, when), Do: func(ctx context.Context, a Actor) error {
-		job := a.Run.View().Job
-		if job == nil {
+	return stepOf(what, isDone, when, func(ctx context.Context, a Actor, v history.View) error {
+		if v.Job == nil {
 			return fmt.Errorf("%s: there is no job %s/%s", what, a.Namespace, a.Job)
 		}
-		now, err := a.of(job).Patch(ctx, a.Job, types.MergePatchType, []byte(fill(patch, a.Run.Subject())), metav1.PatchOptions{})
+		now, err := a.Primary().Patch(ctx, a.Job, types.MergePatchType, []byte(fill(patch, v.Subject)), metav1.PatchOptions{})
 		if err != nil {
 			return fmt.Errorf("%s: patch job %s/%s: %w", what, a.Namespace, a.Job, err)
 		}
 		return a.Run.AwaitReported(ctx, now)
-	}}
+	})
 }
 
 // spoil is the user's step: an edit that makes the object malformed.
@@ -44,7 +57,7 @@ func holds(found, patch any) bool {
 	wanted, isObject := patch.(map[string]any)
 	object, ok := found.(map[string]any)
 	if !isObject || !ok {
-		return jsonOf(found) == jsonOf(patch)
+		return asJSON(found) == asJSON(patch)
 	}
 	for field, value := range wanted {
 		if !holds(object[field], value) {
@@ -54,7 +67,7 @@ func holds(found, patch any) bool {
 	return true
 }
 
-func jsonOf(value any) string {
+func asJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err.Error()
@@ -64,66 +77,76 @@ func jsonOf(value any) string {
 
 // drop is the user's step: the deletion of the first job of that name.
 func drop(propagation metav1.DeletionPropagation, when Check) Step {
-	dropped := func(v history.View) (bool, string) {
+	isDone := func(v history.View) (bool, string) {
 		return v.Job == nil || v.Job.GetDeletionTimestamp() != nil || v.Incarnations[v.Job.GetUID()] > 1, ""
 	}
-	return Step{Name: "delete the job: " + string(propagation), Orphans: propagation == metav1.DeletePropagationOrphan, When: either(dropped, when), Do: func(ctx context.Context, a Actor) error {
-		view := a.Run.View()
-		if done, _ := dropped(view); done {
-			return nil
-		}
-		return a.remove(ctx, view.Job, propagation)
-	}}
+	s := stepOf("delete the job: "+string(propagation), isDone, when, func(ctx context.Context, a Actor, v history.View) error {
+		return a.remove(ctx, v.Job, propagation)
+	})
+	s.Orphans = propagation == metav1.DeletePropagationOrphan
+	return s
+}
+
+// createAgain is the user's step: another job of the same name, once the first no longer exists.
+func createAgain(once Scenario) Step {
+	isGone := func(v history.View) (bool, string) {
+		return v.Job == nil || v.Incarnations[v.Job.GetUID()] == 2, describe(v)
+	}
+	return Step{Name: "create another of the same name", When: isGone, Do: func(ctx context.Context, a Actor) error { return a.create(ctx, once) }}
 }
 
 // end is a kubelet's step: the n-th pod of that name ends with an exit code when the check holds.
 func end(name string, n int, code int64, when Check) Step {
-	past := func(v history.View) (bool, string) {
+	isDone := func(v history.View) (bool, string) {
 		pod := v.Pod(v.Name + "-" + name)
-		return pod != nil && (v.Incarnations[pod.GetUID()] > n || v.Incarnations[pod.GetUID()] == n && ended(pod)), describe(v)
+		return pod != nil && (v.Incarnations[pod.GetUID()] > n || v.Incarnations[pod.GetUID()] == n && hasEnded(pod)), describe(v)
 	}
-	ready := func(v history.View) (bool, string) {
-		if ok, why := run(name)(v); !ok {
-			return false, why
+	return stepOf(fmt.Sprintf("pod %s ends with %d", name, code), isDone, all(runs(name), isNth(n, name), when), func(ctx context.Context, a Actor, v history.View) error {
+		return a.conclude(ctx, v.Pod(v.Name+"-"+name), code)
+	})
+}
+
+// endLauncher is a kubelet's step: the n-th pod of the launcher's batch/v1 Job that ends by itself does so, with an exit code.
+func endLauncher(n int, code int64, when Check) Step {
+	isDone := func(v history.View) (bool, string) {
+		job := batchJob(v)
+		count := 0
+		for _, u := range launchersOf(v) {
+			if hasEnded(u) {
+				count++
+			}
 		}
-		if got := v.Incarnations[v.Pod(v.Name+"-"+name).GetUID()]; got != n {
-			return false, fmt.Sprintf("pod %s runs for the time %d, not yet %d; %s", name, got, n, describe(v))
+		if job != nil {
+			failed, _, _ := unstructured.NestedInt64(job.Object, "status", "failed")
+			count = max(count, int(failed))
 		}
-		return when(v)
+		return count >= n || job != nil && batchEnded(job) || v.Job != nil && isOver(v.Job), describe(v)
 	}
-	return Step{Name: fmt.Sprintf("pod %s ends with %d", name, code), When: either(past, ready), Do: func(ctx context.Context, a Actor) error {
-		view := a.Run.View()
-		if done, _ := past(view); done {
-			return nil
-		}
-		return a.conclude(ctx, view.Pod(view.Name+"-"+name), code)
-	}}
+	return stepOf(fmt.Sprintf("launcher %d ends with %d", n, code), isDone, all(launches, when), func(ctx context.Context, a Actor, v history.View) error {
+		return a.conclude(ctx, launcherOf(v), code)
+	})
 }
 
 // restart is a kubelet's step: the containers of the first pod of that name fail and restart in place.
 func restart(name string, when Check) Step {
-	return Step{Name: "pod " + name + " restarts in place", When: either(restarted(name), when), Do: func(ctx context.Context, a Actor) error {
-		view := a.Run.View()
-		if done, _ := restarted(name)(view); done {
-			return nil
-		}
-		return a.report(ctx, view.Pod(view.Name+"-"+name), "Running", func(container map[string]any) {
+	return stepOf("pod "+name+" restarts in place", hasRestarted(name), when, func(ctx context.Context, a Actor, v history.View) error {
+		return a.report(ctx, v.Pod(v.Name+"-"+name), "Running", func(container map[string]any) {
 			at := time.Now().UTC().Format(time.RFC3339)
 			container["restartCount"] = int64(1)
 			container["lastState"] = map[string]any{"terminated": map[string]any{"exitCode": int64(1), "reason": "Error", "finishedAt": at}}
 			container["state"] = map[string]any{"running": map[string]any{"startedAt": at}}
 		})
-	}}
+	})
 }
 
-// restarted: the containers of a pod have restarted.
-func restarted(name string) Check {
+// hasRestarted: the containers of a pod have restarted.
+func hasRestarted(name string) Check {
 	return func(v history.View) (bool, string) {
 		if pod := v.Pod(v.Name + "-" + name); pod != nil {
 			list, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
 			for _, c := range list {
-				m, _ := c.(map[string]any)
-				if n, _, _ := unstructured.NestedInt64(m, "restartCount"); n > 0 {
+				container, _ := c.(map[string]any)
+				if n, _, _ := unstructured.NestedInt64(container, "restartCount"); n > 0 {
 					return true, ""
 				}
 			}
@@ -140,7 +163,8 @@ func (a Actor) conclude(ctx context.Context, pod *unstructured.Unstructured, cod
 	}
 	return a.report(ctx, pod, phase, func(container map[string]any) {
 		at := time.Now().UTC().Format(time.RFC3339)
-		container["ready"], container["started"] = false, false
+		container["ready"] = false
+		container["started"] = false
 		container["state"] = map[string]any{"terminated": map[string]any{"exitCode": code, "reason": reason, "finishedAt": at}}
 	})
 }
@@ -170,7 +194,7 @@ func (a Actor) patchStatus(ctx context.Context, u *unstructured.Unstructured, ki
 	if err != nil {
 		return fmt.Errorf("write a status: %w", err)
 	}
-	now, err := a.of(u).Patch(ctx, u.GetName(), kind, patch, metav1.PatchOptions{}, "status")
+	now, err := a.objectsLike(u).Patch(ctx, u.GetName(), kind, patch, metav1.PatchOptions{}, "status")
 	if err != nil {
 		return fmt.Errorf("patch the status of %s %s/%s: %w", u.GetKind(), a.Namespace, u.GetName(), err)
 	}
@@ -179,14 +203,12 @@ func (a Actor) patchStatus(ctx context.Context, u *unstructured.Unstructured, ki
 
 // admit is a gang scheduler's step: it admits the pods of the job's group.
 func admit() Step {
-	there := func(v history.View) (bool, string) { return v.Dependent(podGroup) != nil, describe(v) }
-	return Step{Name: "admit the group", When: there, Do: func(ctx context.Context, a Actor) error {
-		group := a.Run.View().Dependent(podGroup)
+	hasGroup := func(v history.View) (bool, string) { return v.Dependent("PodGroup") != nil, describe(v) }
+	return Step{Name: "admit the group", When: hasGroup, Do: func(ctx context.Context, a Actor) error {
+		group := a.Run.View().Dependent("PodGroup")
 		if group == nil {
 			return fmt.Errorf("job %s/%s: its group is gone", a.Namespace, a.Job)
 		}
 		return a.patchStatus(ctx, group, types.MergePatchType, map[string]any{"phase": "Inqueue"})
 	}}
 }
-
-const podGroup, autoscaler = "PodGroup", "HorizontalPodAutoscaler"

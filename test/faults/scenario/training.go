@@ -2,43 +2,45 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"stoic/test/faults/oracle"
-	"stoic/training/kinds"
 )
 
-// TFJobs returns the resource of TFJobs, and PyTorchJobs that of PyTorchJobs.
-func TFJobs() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: "tfjobs"}
-}
-func PyTorchJobs() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1", Resource: "pytorchjobs"}
+// TFJobs returns the resource of TFJobs.
+func TFJobs() schema.GroupVersionResource { return jobsOf("v1", "tfjobs") }
+
+func jobsOf(version, plural string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "kubeflow.org", Version: version, Resource: plural}
 }
 
 // training returns the operator of training jobs.
 func training() *Operator {
-	scenarios := append(endings(), edits()...)
-	scenarios = append(scenarios, deletions()...)
-	return &Operator{Name: "training", Package: ".",
+	return &Operator{
+		Name: "training", Package: ".",
 		Args: []string{"controller", "--kubeconfig", "{kubeconfig}", "--namespace", "{namespace}", "--metrics-bind-address", "0", "--health-probe-bind-address", "0", "{flags}"},
 		User: "system:serviceaccount:kubeflow:training-operator", Permissions: []string{"deploy/namespace.yaml", "deploy/rbac"},
-		CRDs:     []string{"deploy/crd", "test/fixtures/podgroups-volcano.yaml"},
-		Resource: TFJobs(), Dependents: []schema.GroupVersionResource{core("pods"), core("services")},
+		CRDs:       []string{"deploy/crd", "test/fixtures/podgroups-volcano.yaml"},
+		Resource:   TFJobs(),
+		Dependents: []schema.GroupVersionResource{core("pods"), core("services")},
 		Labels: []string{"training.kubeflow.org/job-name", "training.kubeflow.org/operator-name", "training.kubeflow.org/replica-index", "training.kubeflow.org/replica-type",
-			"training.kubeflow.org/job-role"}, Selected: "training.kubeflow.org/operator-name", Ledger: "training.kubeflow.org/ledger",
-		Rules: oracle.Jobs(), Statuses: statuses(), Canary: true, Share: 1,
-		Scenarios: append(append(scenarios, others()...), ofKinds()...),
-		Watches:   watchesOf(kinds.JAXJob(), kinds.PaddleJob(), kinds.PyTorchJob(), kinds.TFJob(), kinds.XGBoostJob()), Valid: validJobs(),
+			"training.kubeflow.org/job-role"},
+		Selected:  "training.kubeflow.org/operator-name",
+		Ledger:    "training.kubeflow.org/ledger",
+		Rules:     oracle.Jobs(),
+		Statuses:  jobStatuses(),
+		Canary:    true,
+		Share:     1,
+		Scenarios: slices.Concat(endings(), edits(), deletions(), others()),
 	}
 }
 
-// statuses returns statuses of jobs that no operator writes, as merge patches.
-func statuses() map[string]any {
+// jobStatuses returns statuses of jobs that no operator writes, as merge patches.
+func jobStatuses() map[string]any {
 	return map[string]any{
 		"no conditions":              map[string]any{"conditions": []any{}},
 		"conditions null":            map[string]any{"conditions": nil},
@@ -88,92 +90,89 @@ func workers(n int, fields string) replicaType {
 	return replicaType{name: "Worker", replicas: n, fields: fields}
 }
 
-// aPause: a replica that failed is recreated when its pod is ten seconds old.
-const aPause = 10 * time.Second
-
 // endings returns the ways in which a job ends by itself.
 func endings() []Scenario {
 	const running, clean = "cleanPodPolicy: Running", "cleanPodPolicy: All"
 	return []Scenario{
 		{Name: "succeed", Manifest: tfJob(running, replicaType{name: "Chief", replicas: 1}, workers(1, ""), replicaType{name: "PS", replicas: 1}),
-			Steps: []Step{end("chief-0", 1, 0, run("worker-0", "ps-0"))},
-			End:   all(state("Succeeded"), children("chief-0 Succeeded"))},
+			Steps: []Step{end("chief-0", 1, 0, runs("worker-0", "ps-0"))},
+			End:   all(state("Succeeded"), pods("chief-0 Succeeded"))},
 		{Name: "fail", Manifest: tfJob(clean, workers(2, "restartPolicy: Never")),
-			Steps: []Step{end("worker-1", 1, 1, run("worker-0"))},
-			End:   all(state("Failed"), children())},
+			Steps: []Step{end("worker-1", 1, 1, runs("worker-0"))},
+			End:   all(state("Failed"), pods())},
 		{Name: "restart-in-place", Manifest: tfJob("", workers(1, "restartPolicy: OnFailure")),
-			Steps: []Step{restart("worker-0", run("worker-0")), end("worker-0", 1, 0, restarted("worker-0"))},
-			End:   all(state("Succeeded"), children("worker-0 Succeeded"))},
+			Steps: []Step{restart("worker-0", runs("worker-0")), end("worker-0", 1, 0, hasRestarted("worker-0"))},
+			End:   all(state("Succeeded"), pods("worker-0 Succeeded"))},
 		{Name: "exit-code-permanent", Manifest: tfJob(running, workers(2, "restartPolicy: ExitCode")),
-			Steps: []Step{end("worker-1", 1, 1, run("worker-0"))},
-			End:   all(state("Failed"), children("worker-1 Failed"))},
-		{Name: "exit-code-retry", Slow: aPause, Manifest: tfJob("", workers(2, "restartPolicy: ExitCode")),
-			Steps: []Step{end("worker-0", 1, 137, run("worker-1")), end("worker-0", 2, 0, run("worker-1"))},
-			End:   all(state("Succeeded"), children("worker-0 Succeeded", "worker-1 Running"))},
-		{Name: "backoff-limit", Slow: aPause, Manifest: tfJob(running+", backoffLimit: 1", workers(1, "restartPolicy: ExitCode")),
+			Steps: []Step{end("worker-1", 1, 1, runs("worker-0"))},
+			End:   all(state("Failed"), pods("worker-1 Failed"))},
+		{Name: "exit-code-retry", Manifest: tfJob("", workers(2, "restartPolicy: ExitCode")),
+			Steps: []Step{end("worker-0", 1, 137, runs("worker-1")), end("worker-0", 2, 0, runs("worker-1"))},
+			End:   all(state("Succeeded"), pods("worker-0 Succeeded", "worker-1 Running"))},
+		{Name: "backoff-limit", Manifest: tfJob(running+", backoffLimit: 1", workers(1, "restartPolicy: ExitCode")),
 			Steps: []Step{end("worker-0", 1, 137, always), end("worker-0", 2, 137, always)},
-			End:   all(state("Failed"), children("worker-0 Failed"))},
+			End:   all(state("Failed"), pods("worker-0 Failed"))},
 		{Name: "backoff-limit-in-place", Manifest: tfJob(running+", backoffLimit: 1", workers(1, "restartPolicy: OnFailure")),
-			Steps: []Step{restart("worker-0", run("worker-0"))},
-			End:   all(state("Failed"), children())},
+			Steps: []Step{restart("worker-0", runs("worker-0"))},
+			End:   all(state("Failed"), pods())},
 		// The limit is set once the pods run: counted from the beginning, it could be reached while the operator is down.
-		{Name: "deadline", Slow: 5 * time.Second, Manifest: tfJob(running, workers(1, "")),
-			Steps: []Step{edit("set a deadline", run("worker-0"), `{"spec":{"runPolicy":{"activeDeadlineSeconds":5}}}`)},
-			End:   all(state("Failed"), children())},
-		{Name: "time-to-live", Slow: 2 * time.Second, Manifest: tfJob("ttlSecondsAfterFinished: 2", workers(1, "")),
+		{Name: "deadline", Manifest: tfJob(running, workers(1, "")),
+			Steps: []Step{edit("set a deadline", runs("worker-0"), `{"spec":{"runPolicy":{"activeDeadlineSeconds":5}}}`)},
+			End:   all(state("Failed"), pods())},
+		{Name: "time-to-live", Manifest: tfJob("ttlSecondsAfterFinished: 2", workers(1, "")),
 			Steps: []Step{end("worker-0", 1, 0, always)},
-			End:   nothing},
+			End:   hasNothing},
 	}
 }
+
+const (
+	suspend = `{"spec":{"runPolicy":{"suspend":true}}}`
+	resume  = `{"spec":{"runPolicy":{"suspend":false}}}`
+)
 
 // edits returns changes of a job's spec.
 func edits() []Scenario {
 	const cpu = `{"spec":{"tfReplicaSpecs":{"Worker":{"template":{"spec":{"containers":[{"name":"tensorflow","image":"training:1","resources":{"limits":{"cpu":%q}}}]}}}}}}`
 	const path = "spec.tfReplicaSpecs.Worker.template.spec.containers[0].resources.limits.cpu"
 	right, wrong := fmt.Sprintf(cpu, "1"), fmt.Sprintf(cpu, "1e1.5")
-	noChildren := children()
-	// A user who repairs a spec has read the errors in it: an operator that dies before it reports an error need not report it
-	// after the repair.
-	known := all(was("Stalled"), reported(path))
 	return []Scenario{
 		{Name: "scale-up", Manifest: tfJob("", workers(1, "")),
-			Steps: []Step{edit("two workers", run("worker-0"), `{"spec":{"tfReplicaSpecs":{"Worker":{"replicas":2}}}}`)},
-			End:   all(state("Running"), active("Worker", 2), children("worker-0 Running", "worker-1 Running"))},
+			Steps: []Step{edit("two workers", runs("worker-0"), `{"spec":{"tfReplicaSpecs":{"Worker":{"replicas":2}}}}`)},
+			End:   all(state("Running"), active(2), pods("worker-0 Running", "worker-1 Running"))},
 		{Name: "scale-down", Manifest: tfJob("", workers(2, "")),
-			Steps: []Step{edit("one worker", run("worker-0", "worker-1"), `{"spec":{"tfReplicaSpecs":{"Worker":{"replicas":1}}}}`)},
-			End:   all(state("Running"), active("Worker", 1), children("worker-0 Running"))},
+			Steps: []Step{edit("one worker", runs("worker-0", "worker-1"), `{"spec":{"tfReplicaSpecs":{"Worker":{"replicas":1}}}}`)},
+			End:   all(state("Running"), active(1), pods("worker-0 Running"))},
 		{Name: "suspend-resume", Manifest: tfJob("", workers(1, "")),
-			Steps: []Step{edit("suspend", run("worker-0"), `{"spec":{"runPolicy":{"suspend":true}}}`),
-				edit("resume", noChildren, `{"spec":{"runPolicy":{"suspend":false}}}`),
+			Steps: []Step{edit("suspend", runs("worker-0"), suspend),
+				edit("resume", pods(), resume),
 				end("worker-0", 2, 0, always)},
-			End: all(state("Succeeded"), children("worker-0 Succeeded"))},
+			End: all(state("Succeeded"), pods("worker-0 Succeeded"))},
 		{Name: "malformed-repaired", Paths: []string{path},
 			Manifest: tfJob("", replicaType{name: "Worker", replicas: 1, container: `resources: {limits: {cpu: "1e1.5"}}`}),
-			Steps:    []Step{edit("repair", known, right), end("worker-0", 1, 0, always)},
-			End:      all(state("Succeeded"), children("worker-0 Succeeded"))},
+			Steps:    []Step{edit("repair", isRejected(path), right), end("worker-0", 1, 0, always)},
+			End:      all(state("Succeeded"), pods("worker-0 Succeeded"))},
 		{Name: "running-malformed-repaired", Paths: []string{path}, Manifest: tfJob("", workers(1, "")),
-			Steps: []Step{spoil(run("worker-0"), wrong), edit("repair", known, right),
+			Steps: []Step{spoil(runs("worker-0"), wrong), edit("repair", isRejected(path), right),
 				end("worker-0", 1, 0, always)},
-			End: all(state("Succeeded"), children("worker-0 Succeeded"))},
+			End: all(state("Succeeded"), pods("worker-0 Succeeded"))},
 	}
 }
 
 // deletions returns the ways in which a user deletes a job.
 func deletions() []Scenario {
-	both := run("worker-0", "worker-1")
 	deletion := func(name string, propagation metav1.DeletionPropagation, end Check) Scenario {
-		return Scenario{Name: name, Manifest: tfJob("", workers(2, "")), Steps: []Step{drop(propagation, both)}, End: end}
+		return Scenario{Name: name, Manifest: tfJob("", workers(2, "")), Steps: []Step{drop(propagation, runs("worker-0", "worker-1"))}, End: end}
 	}
 	again := Scenario{Name: "delete-create", Manifest: tfJob("", workers(1, "")),
-		End: all(state("Succeeded"), children("worker-0 Succeeded"))}
+		End: all(state("Succeeded"), pods("worker-0 Succeeded"))}
 	once := again
-	again.Steps = []Step{drop(metav1.DeletePropagationBackground, run("worker-0")), anew(once),
+	again.Steps = []Step{drop(metav1.DeletePropagationBackground, runs("worker-0")), createAgain(once),
 		// The old job's service may occupy the name for a moment. A worker must not end before it has its own service.
-		end("worker-0", 2, 0, served("worker-0"))}
+		end("worker-0", 2, 0, owns("Pod", "Service"))}
 	return []Scenario{
-		deletion("delete-foreground", metav1.DeletePropagationForeground, nothing),
-		deletion("delete-background", metav1.DeletePropagationBackground, nothing),
-		deletion("delete-orphan", metav1.DeletePropagationOrphan, all(gone, children("worker-0 Running", "worker-1 Running"))),
+		deletion("delete-foreground", metav1.DeletePropagationForeground, hasNothing),
+		deletion("delete-background", metav1.DeletePropagationBackground, hasNothing),
+		deletion("delete-orphan", metav1.DeletePropagationOrphan, all(isGone, pods("worker-0 Running", "worker-1 Running"))),
 		again,
 	}
 }
@@ -184,17 +183,37 @@ func others() []Scenario {
 		// No Volcano scheduler places pods here, so their template names the scheduler that exists.
 		{Name: "gang", Flags: []string{"--gang-scheduler-name=volcano"}, Dependents: []schema.GroupVersionResource{{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"}},
 			Manifest: tfJob("cleanPodPolicy: Running", replicaType{name: "Worker", replicas: 2, pod: "schedulerName: default-scheduler"}),
-			Steps:    []Step{admit(), end("worker-0", 1, 0, run("worker-1"))},
-			End:      all(state("Succeeded"), children("worker-0 Succeeded"), dependents())},
+			Steps:    []Step{admit(), end("worker-0", 1, 0, runs("worker-1"))},
+			End:      all(state("Succeeded"), pods("worker-0 Succeeded"), dependents())},
 		// The coscheduling plugin's group has no CRD here. The job waits, and can be suspended meanwhile.
 		{Name: "gang-without-crd", Flags: []string{"--gang-scheduler-name=default-scheduler"}, Manifest: tfJob("", workers(2, "")),
-			Steps: []Step{edit("suspend", was("Created"), `{"spec":{"runPolicy":{"suspend":true}}}`)},
-			End:   all(state("Suspended"), children(), dependents())},
-		{Name: "elastic", Resource: PyTorchJobs(), Manifest: elastic,
+			Steps: []Step{edit("suspend", has("Created"), suspend)},
+			End:   all(state("Suspended"), pods(), dependents())},
+		{Name: "elastic", Resource: jobsOf("v1", "pytorchjobs"), Manifest: elastic,
 			Dependents: []schema.GroupVersionResource{{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}},
-			Steps: []Step{edit("two workers", all(run("worker-0"), dependents(autoscaler)), `{"spec":{"pytorchReplicaSpecs":{"Worker":{"replicas":2}}}}`),
-				end("worker-1", 1, 0, run("worker-0")), end("worker-0", 1, 0, always)},
-			End: all(state("Succeeded"), children("worker-0 Succeeded", "worker-1 Succeeded"), dependents())},
+			Steps: []Step{edit("two workers", all(runs("worker-0"), dependents("HorizontalPodAutoscaler")), `{"spec":{"pytorchReplicaSpecs":{"Worker":{"replicas":2}}}}`),
+				end("worker-1", 1, 0, runs("worker-0")), end("worker-0", 1, 0, always)},
+			End: all(state("Succeeded"), pods("worker-0 Succeeded", "worker-1 Succeeded"), dependents())},
+		{Name: "xgboost", Resource: jobsOf("v1", "xgboostjobs"), Manifest: plainJob("XGBoostJob", "xgbReplicaSpecs", "xgboost", "Running", "Master", "Worker"),
+			Steps: []Step{end("master-0", 1, 0, runs("worker-0"))},
+			End:   all(state("Succeeded"), pods("master-0 Succeeded"))},
+		{Name: "paddle", Resource: jobsOf("v1", "paddlejobs"), Manifest: plainJob("PaddleJob", "paddleReplicaSpecs", "paddle", "None", "Master", "Worker"),
+			Steps: []Step{end("master-0", 1, 0, runs("worker-0"))},
+			End:   all(state("Succeeded"), pods("master-0 Succeeded", "worker-0 Running"))},
+		{Name: "jax", Resource: jobsOf("v1", "jaxjobs"), Manifest: plainJob("JAXJob", "jaxReplicaSpecs", "jax", "All", "Worker"),
+			Steps: []Step{end("worker-0", 1, 1, always)},
+			End:   all(state("Failed"), pods())},
+	}
+}
+
+// plainJob returns the manifest of a job of a kind with one replica of each of these types.
+func plainJob(kind, field, container, clean string, rtypes ...string) func(string) string {
+	return func(job string) string {
+		text := fmt.Sprintf("apiVersion: kubeflow.org/v1\nkind: %s\nmetadata: {name: %s}\nspec:\n  runPolicy: {cleanPodPolicy: %s}\n  %s:\n", kind, job, clean, field)
+		for _, rtype := range rtypes {
+			text += fmt.Sprintf("    %s: {replicas: 1, restartPolicy: Never, template: {spec: {containers: [{name: %s, image: \"training:1\"}]}}}\n", rtype, container)
+		}
+		return text
 	}
 }
 
