@@ -43,12 +43,16 @@ type gathering struct {
 
 const gatherersPath = "/apis/example.com/v1/namespaces/ns/gatherers/"
 
+func gatherers() apimodel.Resource {
+	return apimodel.Resource{Group: "example.com", Version: "v1", Plural: "gatherers", Kind: "Gatherer", Namespaced: true, Status: true}
+}
+
 // newGathering has a watch of gatherers, and one of each other kind, which claims by the same labels.
 func newGathering(t *testing.T, others ...string) *gathering {
 	t.Helper()
 	g := &gathering{apiServer: newAPIServer(t), last: map[string]schema.Observed{}, creating: func() {}}
 	g.locked(func() {
-		g.Serve(apimodel.Resource{Group: "example.com", Version: "v1", Plural: "gatherers", Kind: "Gatherer", Namespaced: true, Status: true})
+		g.Serve(gatherers())
 	})
 	owned := &Owned{Resource: schema.Pods(), Claims: func(owner *convert.Result) labels.Selector {
 		gathers := owner.Object.(*gatherer).Spec.Gathers

@@ -23,7 +23,7 @@ func TestFinalizerOutlivesOptionalChildren(t *testing.T) {
 			t.Parallel()
 			s := newAPIServer(t)
 			s.locked(func() {
-				s.Serve(apimodel.Resource{Group: "example.com", Version: "v1", Plural: "gatherers", Kind: "Gatherer", Namespaced: true, Status: true})
+				s.Serve(gatherers())
 				s.Serve(apimodel.Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap", Namespaced: true})
 			})
 			w := Typed(gathererResource("Gatherer"), func(_ *gatherer, o Observed) (p Plan) {

@@ -30,7 +30,7 @@ func newFollowing(t *testing.T) *following {
 	t.Helper()
 	s := &following{apiServer: newAPIServer(t), deciding: func() {}}
 	s.locked(func() {
-		s.Serve(apimodel.Resource{Group: "example.com", Version: "v1", Plural: "gatherers", Kind: "Gatherer", Namespaced: true, Status: true})
+		s.Serve(gatherers())
 	})
 	listing := func(u *unstructured.Unstructured) any {
 		text, _, _ := unstructured.NestedString(u.Object, "spec", "externalName")

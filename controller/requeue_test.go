@@ -39,7 +39,13 @@ func TestRequeueIsNoHotLoop(t *testing.T) {
 			const times = 4
 			var began, decided atomic.Int64
 			var took atomic.Int64
-			s, w := statusless(t, func(*gatherer, Observed) (p Plan) {
+			s := newAPIServer(t)
+			s.locked(func() {
+				s.Serve(gatherers())
+				s.store(gatherersPath+"a", map[string]any{"apiVersion": "example.com/v1", "kind": "Gatherer", "spec": map[string]any{"gathers": "x"},
+					"metadata": map[string]any{"name": "a", "namespace": "ns", "uid": "u"}})
+			})
+			w := Typed(gathererResource("Gatherer"), func(*gatherer, Observed) (p Plan) {
 				switch decided.Add(1) {
 				case 1:
 					began.Store(time.Now().UnixNano())
@@ -48,7 +54,7 @@ func TestRequeueIsNoHotLoop(t *testing.T) {
 				}
 				p.Requeue = requeue
 				return p
-			})
+			}, []*Owned{{Resource: schema.Pods()}})
 			start(t, newTestController(t, s, func(o *Options) { o.Watches = []Watch{w} }))
 			eventually(t, "it to be decided some times", func() bool { return took.Load() > 0 })
 			// The first events of the pods may have queued it once beside.

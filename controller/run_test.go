@@ -15,9 +15,7 @@ import (
 	"stoic/controller/apply"
 	"stoic/controller/consistency"
 	"stoic/schema"
-	"stoic/test/faults/apimodel"
 	"stoic/training"
-	"stoic/training/kinds"
 )
 
 func TestJobFromBeginningToEnd(t *testing.T) {
@@ -133,9 +131,14 @@ func TestNoStatusSubresource(t *testing.T) {
 	statusless := tfjobs()
 	statusless.Status = false
 	s.Serve(statusless)
-	start(t, newTestController(t, s, nil))
+	c := newTestController(t, s, nil)
+	start(t, c)
 	s.put(job("a", 1, `{}`))
 	eventually(t, "an event", func() bool { return len(s.names("events")) > 0 })
+	eventually(t, "rest: the job waits for its back-off", func() bool { return c.watchers[0].queue.Len() == 0 && c.watchers[0].idle() })
+	if n := s.count("POST events"); n != 1 {
+		t.Errorf("%d events, want 1", n)
+	}
 	if n := s.count("PATCH"); n > 0 {
 		t.Errorf("%d writes, though it is known that there is no place for a status", n)
 	}
@@ -144,41 +147,6 @@ func TestNoStatusSubresource(t *testing.T) {
 	}
 	s.locked(func() { s.Serve(tfjobs()) })
 	eventually(t, "the pods once there is a status", func() bool { return len(s.names("pods")) == 1 })
-}
-
-// TestStatusInObject: the status of a CRD without status subresource is written through the object itself, which raises the generation.
-// It is nevertheless written as often as through a subresource, and its observedGeneration is the present one. An object that is deleted
-// meanwhile does not mean such a CRD.
-func TestStatusInObject(t *testing.T) {
-	writes := map[bool]int{}
-	for _, subresource := range []bool{true, false} {
-		s := newAPIServer(t)
-		resource := tfjobs()
-		resource.Status = subresource
-		s.Serve(resource)
-		c := newTestController(t, s, func(o *Options) {
-			o.Watches = jobs(o, kinds.TFJob())
-			o.Watches[0].StatusInObject = true
-		})
-		start(t, c)
-		s.put(job("a", 1, `{}`))
-		eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
-		for _, phase := range []string{"Running", "Succeeded"} { // as the conditions are called
-			s.phase("a-worker-0", phase)
-			eventually(t, phase, func() bool { st := s.head("a"); return st.Is(training.ConditionType(phase)) })
-		}
-		eventually(t, "rest", func() bool { return c.watchers[0].queue.Len() == 0 && c.watchers[0].idle() })
-		writes[subresource] = s.count("PATCH tfjobs")
-		s.locked(func() {
-			o := s.At(jobsPath + "a")
-			if now, observed := apimodel.Get(o, "metadata", "generation"), apimodel.Get(o, "status", "observedGeneration"); fmt.Sprint(now) != fmt.Sprint(observed) {
-				t.Errorf("subresource %v: generation %v, observed %v", subresource, now, observed)
-			}
-		})
-	}
-	if writes[false] > writes[true] || writes[true] == 0 {
-		t.Errorf("%d writes of the status, %d through a subresource", writes[false], writes[true])
-	}
 }
 
 // TestRefusedStatusIsReported: a status that the API server refuses is reported to the user.

@@ -68,7 +68,7 @@ func newWatcher(c *Controller, w Watch) *watcher {
 		c.metrics.Pruned.WithLabelValues(w.Label).Set(value)
 	}
 	r.applier = apply.New(apply.Options{Resource: w.Resource, Noun: w.Noun, Reasons: w.Reasons, FailedReason: w.FailedReason,
-		StatusInObject: w.StatusInObject, Count: r.count, Pruned: pruned, API: c.api, Objects: r.objects, Dependents: r.dependents, Store: r.store,
+		Count: r.count, Pruned: pruned, API: c.api, Objects: r.objects, Dependents: r.dependents, Store: r.store,
 		Events: c.emitter, Limiter: c.limiter, Failures: r.failures.NumRequeues, Now: o.Now, Log: r.log})
 	if w.Cached != nil {
 		w.Cached(func(yield func(*convert.Result) bool) {

@@ -94,16 +94,15 @@ func (a *API) delete(ctx context.Context, d schema.Deletion) (*metav1.ObjectMeta
 
 // stored is a status as the API server kept it.
 type stored struct {
-	version    string
-	generation int64
+	version string
 	// status is nil if the object has none.
 	status json.RawMessage
 }
 
 // status replaces the whole status of an object, if the object still has the resourceVersion that the status was
 // computed from (409 otherwise). It is a JSON patch: one request, no GET, and unlike a merge patch it also removes what
-// others have put into the status. Without a status subresource the status is written through the object itself.
-func (a *API) status(ctx context.Context, head *schema.Head, version string, status any, subresource bool) (kept stored, _ error) {
+// others have put into the status.
+func (a *API) status(ctx context.Context, head *schema.Head, version string, status any) (kept stored, _ error) {
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": version},
 		{"op": "add", "path": "/status", "value": status},
@@ -111,11 +110,7 @@ func (a *API) status(ctx context.Context, head *schema.Head, version string, sta
 	if err != nil {
 		return kept, fmt.Errorf("write the status as JSON: %w", err)
 	}
-	target := pathOf(head)
-	if subresource {
-		target = pathOf(head, "status")
-	}
-	body, err := answered(a.client.Patch(types.JSONPatchType).AbsPath(target...).
+	body, err := answered(a.client.Patch(types.JSONPatchType).AbsPath(pathOf(head, "status")...).
 		Param("fieldValidation", "Ignore"). // foreign CRDs prune what they do not know; no warning is needed
 		Body(patch).Do(ctx))
 	if err != nil {
@@ -124,14 +119,13 @@ func (a *API) status(ctx context.Context, head *schema.Head, version string, sta
 	var answer struct {
 		Metadata struct {
 			ResourceVersion string `json:"resourceVersion"`
-			Generation      int64  `json:"generation"`
 		} `json:"metadata"`
 		Status json.RawMessage `json:"status"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return stored{version: answer.Metadata.ResourceVersion}, nil // what can be read is returned nevertheless
 	}
-	return stored{answer.Metadata.ResourceVersion, answer.Metadata.Generation, answer.Status}, nil
+	return stored{answer.Metadata.ResourceVersion, answer.Status}, nil
 }
 
 // answered returns the body of an answer, or its error. Unlike Raw's, this error holds the reason that the API server

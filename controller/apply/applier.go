@@ -42,9 +42,6 @@ type Options struct {
 	Noun         string
 	Reasons      watch.Reasons
 	FailedReason string
-	// StatusInObject: the status is written through the object itself if its CRD has no status subresource. If it is not set, nothing is
-	// done for objects of such a CRD, and their users get an event.
-	StatusInObject bool
 	// Count is called when something that a plan counts is written; nil: nothing is counted.
 	Count func(*schema.Head, schema.Count)
 	// Pruned is called after each status write, with whether the API server has lost a field of it; nil: it is not reported.

@@ -37,7 +37,7 @@ func (a *Applier) record(ctx context.Context, seen *schema.Observed, plan schema
 		// The server would not keep it this time either.
 		return at, nil
 	}
-	if a.Objects.HasStatus() || a.StatusInObject {
+	if a.Objects.HasStatus() {
 		at, err = a.writeStatus(ctx, head, at, plan)
 	} else {
 		err = errStatusless
@@ -64,27 +64,19 @@ func (a *Applier) observesAnew(head *schema.Head, status any) bool {
 }
 
 func (a *Applier) writeStatus(ctx context.Context, head *schema.Head, at revision, plan schema.Plan) (revision, error) {
-	status, subresource := plan.Status, a.Objects.HasStatus()
-	if !subresource {
-		status = afterWrite(status, head.Meta.Generation)
-	}
-	kept, err := a.API.status(ctx, head, at.version, status, subresource)
+	kept, err := a.API.status(ctx, head, at.version, plan.Status)
 	if apierrors.IsNotFound(err) {
 		err = errUnrecorded // the cache will show it, and the retry finds nothing
-		if !a.Objects.HasStatus() && !a.StatusInObject {
+		if !a.Objects.HasStatus() {
 			err = errStatusless // the subresource went after it was looked for
 		}
 	}
 	if err != nil {
 		return at, err
 	}
-	if at.version = kept.version; subresource {
-		a.Store.WroteObject(head.Meta.UID, kept.version)
-	} else { // the status alone raises the generation as much as the status and a spec that an admission webhook changes do
-		at.generation = kept.generation
-		a.Store.WroteWholeObject(head.Meta.UID, kept.version)
-	}
-	asked := observedGeneration(status)
+	at.version = kept.version
+	a.Store.WroteObject(head.Meta.UID, kept.version)
+	asked := observedGeneration(plan.Status)
 	keepsGeneration := observedGeneration(kept.status) == asked
 	if asked != 0 { // a status that has no generation shows nothing of what the API server keeps
 		a.keepsGeneration.Store(keepsGeneration)

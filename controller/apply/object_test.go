@@ -143,12 +143,3 @@ func TestClusterScoped(t *testing.T) {
 		t.Error("not all was written at its own path")
 	}
 }
-
-// TestAfterWrite: an observedGeneration that is the present generation becomes the next one.
-func TestAfterWrite(t *testing.T) {
-	status := map[string]any{"observedGeneration": 7, "replicas": 7, "conditions": []any{map[string]any{"type": "Ready", "observedGeneration": 7}, map[string]any{"type": "Old", "observedGeneration": 3}}}
-	want := `{"conditions":[{"observedGeneration":8,"type":"Ready"},{"observedGeneration":3,"type":"Old"}],"observedGeneration":8,"replicas":7}`
-	if got := string(schema.JSON(afterWrite(&status, 7))); got != want {
-		t.Errorf("written %s, want %s", got, want)
-	}
-}

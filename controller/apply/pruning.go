@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"time"
 
 	"go.uber.org/zap"
@@ -165,39 +164,6 @@ func facts(value any) any {
 		}
 	}
 	return value
-}
-
-// afterWrite returns a status to write through the object itself. That write raises the generation, so an observedGeneration of the
-// present generation is replaced by the next one.
-func afterWrite(status any, generation int64) any {
-	text, err := json.Marshal(status)
-	if err != nil {
-		return status // the write fails with this error
-	}
-	var value any
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(&value); err != nil {
-		return status // what was JSON is JSON
-	}
-	raiseObserved(value, json.Number(strconv.FormatInt(generation, 10)), generation+1)
-	return value
-}
-
-func raiseObserved(value any, from json.Number, to int64) {
-	switch v := value.(type) {
-	case map[string]any:
-		for key, member := range v {
-			if key == "observedGeneration" && member == from {
-				v[key] = to
-			}
-			raiseObserved(member, from, to)
-		}
-	case []any:
-		for _, item := range v {
-			raiseObserved(item, from, to)
-		}
-	}
 }
 
 // observedGeneration returns that of a status; 0 if there is none.

@@ -43,10 +43,8 @@ type entry struct {
 	had          int
 	writtenAt    time.Time
 	pendingSince time.Time
-	// waiting: a reconcile was put off, or must follow; the next event of the object itself must queue it even if the event is our own.
+	// waiting: a reconcile was put off; the next event of the object itself must queue it even if the event is our own.
 	waiting bool
-	// followed is when a reconcile was last made to follow a write of the whole object.
-	followed time.Time
 }
 
 // Patience is how long a reconcile waits for its caches, FollowedPatience how long for those that a patch follows.
@@ -87,24 +85,16 @@ func (e *entry) require(child int, version string) {
 }
 
 // WroteObject notes the version that a write of the object itself returned; an empty version is ignored.
-func (s *Store) WroteObject(uid types.UID, version string) { s.wrote(uid, version, false) }
-
-// WroteWholeObject does what WroteObject does for a write that may also have changed the spec, as an admission webhook can. The object is
-// decided on again when a cache shows the write: the next event of the object queues it, even if that event is of a later write of our
-// own. This happens once per Patience: otherwise a decision with a different status each time would follow itself forever.
-func (s *Store) WroteWholeObject(uid types.UID, version string) { s.wrote(uid, version, true) }
-
-func (s *Store) wrote(uid types.UID, version string, whole bool) {
+func (s *Store) WroteObject(uid types.UID, version string) {
 	if version == "" {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, now := s.of(uid), s.now()
-	e.writtenAt, e.echo, e.object = now, version, Newer(e.object, version)
-	if whole && now.Sub(e.followed) >= Patience {
-		e.waiting, e.followed = true, now
-	}
+	e := s.of(uid)
+	e.writtenAt = s.now()
+	e.echo = version
+	e.object = Newer(e.object, version)
 }
 
 // RequireChildVersion notes a version that a cache of children must have reached, such as one that a write of a child returned. An empty

@@ -142,43 +142,6 @@ func TestIsOwnEcho(t *testing.T) {
 	}
 }
 
-// TestWroteWholeObject: the spec may have changed with our own write, so its event queues the object, and so does that of the next
-// write of our own, as a list may have skipped the first. Once a reconcile has decided on the caches, echoes are echoes again.
-func TestWroteWholeObject(t *testing.T) {
-	now := time.Unix(1000, 0)
-	s := NewStore(func() time.Time { return now })
-	s.WroteWholeObject("uid", "")
-	if s.Len() != 0 {
-		t.Error("a write without a version left an entry")
-	}
-	s.WroteWholeObject("uid", "10")
-	s.WroteObject("uid", "11")
-	for _, version := range []string{"10", "11"} {
-		if s.IsOwnEcho("uid", version) {
-			t.Errorf("the event of version %s is dropped", version)
-		}
-	}
-	if at, _ := s.Written("uid"); !at.Equal(now) {
-		t.Errorf("written at %s", at)
-	}
-	s.WroteWholeObject("uid", "12")
-	if !s.IsOwnEcho("uid", "12") {
-		t.Error("the write of the reconcile that followed a write is followed by another reconcile")
-	}
-	now = now.Add(Patience)
-	s.WroteWholeObject("uid", "20")
-	if got := (versions{"11", "", ""}).check(s); got != Behind {
-		t.Errorf("a cache below our own write: %v, want behind", got)
-	}
-	if got := (versions{"20", "", ""}).check(s); got != Fresh {
-		t.Errorf("%v, want fresh", got)
-	}
-	s.WroteObject("uid", "21")
-	if !s.IsOwnEcho("uid", "21") {
-		t.Error("after a decision on the spec, the echo of our write is not known")
-	}
-}
-
 func TestVersionsThatCannotBeComparedBoundNothing(t *testing.T) {
 	if Newer("", "5") != "5" || Newer("5", "") != "5" || Newer("x", "5") != "x" {
 		t.Error("newer")

@@ -45,11 +45,6 @@ type Watch struct {
 	// FailedReason is the reason of the event that says why an object cannot be acted on, such as a status that the API server refuses;
 	// "" is the kind and FailedValidation.
 	FailedReason string
-	// StatusInObject: the status is written through the object itself if the CRD has no status subresource. If it is not set, nothing is
-	// done for objects of such a CRD, and their users get an event. Each such write raises metadata.generation, for which
-	// status.observedGeneration allows; an event that names the generation may be sent once more. As an admission webhook may change the
-	// spec with such a write, the object is reconciled after it, once in ten seconds at most.
-	StatusInObject bool
 	// Count is called when what a plan counts is written, and when an event that counts is sent. For an event, only resource, name,
 	// namespace and UID of the object are set. It may be called from several goroutines. A panic in it is logged, and counted in the
 	// engine's own metric. nil: nothing is counted.
