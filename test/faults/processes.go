@@ -36,7 +36,7 @@ func processes(o options) []process {
 		{"G8", "historic bugs switched on again: each is caught", test("-run=TestEachBugIsCaught", "./test/faults/seeded", "-all"), "bugs", false},
 		{"G9", "the real controller on a model of the API server, adversarial schedules", test("-run=TestSchedules", "./test/faults/simulation", firstSchedule, schedules), "schedules", false},
 		{"G10", "the model answers as the real API server does", test("-run=TestModelAndAPIServer", "./test/faults/apimodel", seed, sequences, fmt.Sprint("-only=", o.sequence), fmt.Sprint("-family=", o.family)), "sequences", true},
-		{"G15", "CRDs deleted, recreated and without status; an etcd that is restored", test("-run=TestDefinitionsComeAndGo|TestRestoredStore", "./test/faults", "-summary"), "disruptions", true},
+		{"G15", "CRDs deleted, recreated and without status; an etcd that is restored", test("-run=TestDefinitionsComeAndGo|TestRestoredStore", "./test/faults"), "disruptions", true},
 	}
 }
 
