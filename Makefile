@@ -12,8 +12,6 @@ BENCH ?=
 SCALE ?= 1
 # How many objects each operator of make bench-operators has.
 OBJECTS ?= 10000
-# The folder with prometheus and promtool (empty: on PATH).
-PROMETHEUS ?=
 # Integration tests wait more than they compute: more of them than cores run side by side.
 PARALLEL ?= 3
 # What make image pushes to, and the repository that the image names as its source; both may be empty.
@@ -51,7 +49,7 @@ EXAMPLE_CRDS = go run ./schema/crd -types ./examples/operators/$(1) -o examples/
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build image chart demo test unit integration e2e monitoring certmanager vuln faults fuzz bench bench-operators bench-convert generate clients verify
+.PHONY: help build image chart demo test unit integration e2e vuln faults fuzz bench bench-operators bench-convert generate clients verify
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,9 +106,8 @@ else
 	$(RACING) $(TEST) $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
 	$(TEST) -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
 	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' $(TEST) -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
-	@echo "== the tutorial for authors of operators, step by step; the same operator as others write it (docs/authors.md)"
+	@echo "== the tutorial for authors of operators, step by step (docs/authors.md)"
 	$(TEST) -count=1 -v -timeout 20m ./test/authors
-	cd tools/comparison && go test -count=1 -v -timeout 20m .
 	@echo "== the clients in Go, TypeScript, Python and Java (those whose toolchain is there), and what the API server publishes"
 	$(TEST) -count=1 -v -timeout 15m ./test/clients
 	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it); a tiny benchmark"
@@ -122,16 +119,6 @@ e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the
 
 vuln: ## look for known vulnerabilities in what is called, as vuln.go.dev knows them today (verify has a database of its own)
 	@go -C tools/vuln run . -live ../.. ../image
-
-monitoring: ## see that no panel of the dashboards is empty, on a real Prometheus (of Debian; PROMETHEUS=folder); record what they show
-	@go run ./cli/cluster/prepare
-	STOIC_MONITORING=1 PROMETHEUS='$(PROMETHEUS)' go test -count=1 -v -timeout 30m -run TestPanelsShowWhatHappens ./test/monitoring -update
-	$(TEST) -count=1 ./test/monitoring -update
-
-certmanager: ## see that cert-manager itself issues, renews and injects our certificates, on a real control plane (it compiles for minutes)
-	@cd tools/certmanager && go mod tidy -diff
-	@go run ./cli/cluster/prepare
-	STOIC_CERT_MANAGER=1 $(TEST) -count=1 -v -timeout 30m ./test/certmanager
 
 faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, PART=1/3, OPERATOR='...', STORE, CRS)
 	@go run ./cli/cluster/prepare -store '$(STORE)'

@@ -4,7 +4,15 @@ go 1.26.0
 
 toolchain go1.26.10
 
-tool sigs.k8s.io/controller-tools/cmd/controller-gen
+tool (
+	k8s.io/code-generator/cmd/applyconfiguration-gen
+	k8s.io/code-generator/cmd/client-gen
+	k8s.io/code-generator/cmd/deepcopy-gen
+	k8s.io/code-generator/cmd/informer-gen
+	k8s.io/code-generator/cmd/lister-gen
+	k8s.io/code-generator/cmd/register-gen
+	sigs.k8s.io/controller-tools/cmd/controller-gen
+)
 
 require (
 	k8s.io/apiextensions-apiserver v0.37.2

@@ -102,7 +102,7 @@ func (p proofs) shownBy(t *testing.T, row []string, cell string) {
 // engineFolders returns the folders of the packages that the page names: convert is the engine's, not that of training jobs.
 func engineFolders() map[string]string {
 	all := maps.Clone(folders)
-	maps.Copy(all, map[string]string{"convert": "convert", "election": "controller/election", "watch": "controller/watch", "foobar": "examples/operators/foobar", "faults": "test/faults", "authors": "test/authors", "comparison": "tools/comparison"})
+	maps.Copy(all, map[string]string{"convert": "convert", "election": "controller/election", "watch": "controller/watch", "foobar": "examples/operators/foobar", "faults": "test/faults", "authors": "test/authors"})
 	return all
 }
 

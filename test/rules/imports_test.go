@@ -101,7 +101,6 @@ func allowed() map[string][]string {
 		"stoic/test/bench/workload": {"stoic/schema", "stoic/training", "stoic/training/kinds", "stoic/test/bench/environment", "stoic/test/bench/measure", "stoic/test/bench/report",
 			"stoic/test/bench/wire", "stoic/test/operator"},
 		"stoic/test/command":         {"stoic/cli/cluster", "stoic/test/operator"},
-		"stoic/test/certmanager":     {},
 		"stoic/test/clients":         {},
 		"stoic/test/e2e/deliver":     {},
 		"stoic/test/e2e/node":        {"stoic/test/e2e/supplies"},
@@ -129,7 +128,6 @@ func allowed() map[string][]string {
 		"stoic/test/effort":                 {},
 		"stoic/test/untyped":                append([]string{"stoic/schema"}, untyped...),
 		"stoic/test/integration":            {},
-		"stoic/test/monitoring":             {"stoic/deploy/monitoring", "stoic/test/bench/plot"},
 		"stoic/test/operator":               {"stoic/cli/cluster", "stoic/test/bench/measure", "k8s.io/client-go/..."},
 		"stoic/test/rules":                  {},
 	}

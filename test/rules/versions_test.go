@@ -51,7 +51,7 @@ func TestSupportedVersions(t *testing.T) {
 // compiled again if a module below it has another version: two minutes for client-go, one more for Kubernetes' API server.
 func TestSharedVersions(t *testing.T) {
 	modules := []string{
-		".", "clients/go", "localcluster", "localcluster/kine", "test/e2e/coredns", "tools", "tools/comparison", "tools/dropin", "tools/helm",
+		".", "clients/go", "localcluster", "localcluster/kine", "test/e2e/coredns", "tools", "tools/dropin", "tools/helm",
 		"tools/image", "tools/integrations", "tools/lint", "tools/promql", "tools/vuln",
 	}
 	// The clients of training-operator v1.9.4 need an older controller-runtime.

@@ -15,6 +15,6 @@
 //	sum         generated.sum has the SHA-256 of the input and the output, in the format of sha256sum, so that a machine without
 //	            node notices when they do not match
 //
-// It is in the module of the tools, since that has the code of an API server. The generators of code-generator are tools of the module in
-// tools/comparison, which needs them anyway.
+// It is in the module of the tools, since that has the code of an API server. The generators of code-generator are tools of the same
+// module.
 package main

@@ -17,7 +17,7 @@ const (
 	apis, client = "pkg/apis", "pkg/client"
 	groupVersion = "kubeflow.org/v1"
 	// generatorsModule has code-generator as tools, in the version of its go.mod.
-	generatorsModule = "tools/comparison"
+	generatorsModule = "tools"
 )
 
 // generators returns those of code-generator, with their arguments, in an order in which each finds what it reads.

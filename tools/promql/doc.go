@@ -6,5 +6,5 @@
 //	vocabulary.go  the metrics and labels that there are, from docs/reference/metrics.md
 //
 // The engine, the parsers and the templates are Prometheus' own modules. Its packages rules and tsdb are not used, as they need a
-// database and the clients of every cloud: minutes of compiling. make monitoring runs the same files with promtool itself.
+// database and the clients of every cloud: minutes of compiling.
 package promql
