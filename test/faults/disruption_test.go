@@ -121,11 +121,12 @@ func TestDefinitionsComeAndGo(t *testing.T) {
 			t.Error("nothing can be recorded, and a pod is made")
 		}
 	}
+	definitions := operator.Definitions(t, g.cluster)
 	operator.Await(t, disruptionLimit, "the CRD to be changed", func() (bool, string) {
-		crd, err := g.definitions(t).Get(t.Context(), definition, metav1.GetOptions{})
+		crd, err := definitions.Get(t.Context(), definition, metav1.GetOptions{})
 		if err == nil {
 			setStatusSubresource(crd, true)
-			_, err = g.definitions(t).Update(t.Context(), crd, metav1.UpdateOptions{}) // the API server writes to it, too
+			_, err = definitions.Update(t.Context(), crd, metav1.UpdateOptions{}) // the API server writes to it, too
 		}
 		return err == nil, fmt.Sprint(err)
 	})
@@ -139,24 +140,10 @@ func TestDefinitionsComeAndGo(t *testing.T) {
 
 const definition = "pytorchjobs.kubeflow.org"
 
-// definitions returns the CRDs at the server where they are created: that of custom resources, if there is a separate one.
-func (g *ground) definitions(t *testing.T) dynamic.ResourceInterface {
-	t.Helper()
-	config, err := operator.AdminConfig(g.cluster.DefinitionsKubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
-}
-
 // recreateDefinition deletes the CRD with all its objects and creates it again.
 func (g *ground) recreateDefinition(t *testing.T, hasStatus bool) {
 	t.Helper()
-	definitions := g.definitions(t)
+	definitions := operator.Definitions(t, g.cluster)
 	if err := definitions.Delete(t.Context(), definition, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

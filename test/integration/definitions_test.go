@@ -12,9 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
 	"stoic/cli/cluster"
@@ -23,25 +21,10 @@ import (
 	"stoic/training"
 )
 
-// definitions returns the CRDs at the server where they are created: the API server itself, unless custom resources have a
-// separate server (docs/storage.md). kubectl cannot use that server, as it does not serve the discovery of groups.
-func (r *rig) definitions(t *testing.T) dynamic.ResourceInterface {
-	t.Helper()
-	config, err := operator.AdminConfig(r.cluster.DefinitionsKubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client.Resource(runtimeschema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
-}
-
 // define creates the CRDs of a manifest, or of a folder of manifests. An unknown field is an error.
 func (r *rig) define(t *testing.T, path string) {
 	t.Helper()
-	crds := r.definitions(t)
+	crds := operator.Definitions(t, r.cluster)
 	for _, crd := range definitionsIn(t, path) {
 		if _, err := crds.Create(t.Context(), crd, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}); err != nil {
 			t.Fatalf("define %s: %v", crd.GetName(), err)
@@ -53,7 +36,7 @@ func (r *rig) define(t *testing.T, path string) {
 // redefine replaces existing CRDs by those of a manifest, or of a folder of manifests.
 func (r *rig) redefine(t *testing.T, path string) {
 	t.Helper()
-	crds := r.definitions(t)
+	crds := operator.Definitions(t, r.cluster)
 	for _, crd := range definitionsIn(t, path) {
 		err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { // the server writes conditions
 			now, err := crds.Get(t.Context(), crd.GetName(), metav1.GetOptions{})
@@ -90,7 +73,7 @@ func (r *rig) awaitKnown(t *testing.T, crd *unstructured.Unstructured) {
 // undefine deletes the CRDs of a manifest, or of a folder of manifests, with all their objects, and waits until they no longer exist.
 func (r *rig) undefine(t *testing.T, path string) {
 	t.Helper()
-	crds := r.definitions(t)
+	crds := operator.Definitions(t, r.cluster)
 	all := definitionsIn(t, path)
 	for _, crd := range all {
 		if err := crds.Delete(context.Background(), crd.GetName(), metav1.DeleteOptions{}); err != nil {
@@ -108,7 +91,7 @@ func (r *rig) undefine(t *testing.T, path string) {
 // patchDefinition changes the CRD of that name by a JSON patch.
 func (r *rig) patchDefinition(t *testing.T, name, patch string) {
 	t.Helper()
-	if _, err := r.definitions(t).Patch(t.Context(), name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+	if _, err := operator.Definitions(t, r.cluster).Patch(t.Context(), name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatalf("patch the definition %s: %v", name, err)
 	}
 }
@@ -117,7 +100,7 @@ func (r *rig) patchDefinition(t *testing.T, name, patch string) {
 // number of workers.
 func (r *rig) removeScale(t *testing.T, name string) {
 	t.Helper()
-	crd, err := r.definitions(t).Get(t.Context(), name, metav1.GetOptions{})
+	crd, err := operator.Definitions(t, r.cluster).Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatalf("get the definition %s: %v", name, err)
 	}
@@ -130,7 +113,7 @@ func (r *rig) removeScale(t *testing.T, name string) {
 // awaitEstablished waits until the server that has the CRD of a kind serves it.
 func (r *rig) awaitEstablished(t *testing.T, kind *training.Kind) {
 	t.Helper()
-	crds := r.definitions(t)
+	crds := operator.Definitions(t, r.cluster)
 	await(t, kind.Plural+" to be served", func() (bool, string) {
 		crd, err := crds.Get(t.Context(), definitionOf(kind), metav1.GetOptions{})
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"stoic/cli/cluster"
+	"stoic/test/operator"
 )
 
 // gadgets have two versions, of which the older one is stored at first.
@@ -125,7 +126,7 @@ func TestMigrate(t *testing.T) {
 func (m *migrating) afterFailedMigration(t *testing.T) {
 	t.Helper()
 	const failed = `[{"op":"add","path":"/status/conditions/-","value":{"type":"StorageMigrating","status":"False","reason":"MigrationFailed","message":"The migration has failed","lastTransitionTime":"2026-01-01T00:00:00Z"}}]`
-	if _, err := m.definitions(t).Patch(t.Context(), "gadgets.example.com", types.JSONPatchType, []byte(failed), metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := operator.Definitions(t, m.cluster).Patch(t.Context(), "gadgets.example.com", types.JSONPatchType, []byte(failed), metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
 	before := m.versions(t)
@@ -181,7 +182,7 @@ func (m *migrating) calls(t *testing.T, code int, out string, says ...string) {
 
 func (m *migrating) storedVersions(t *testing.T) string {
 	t.Helper()
-	crd, err := m.definitions(t).Get(t.Context(), "gadgets.example.com", metav1.GetOptions{})
+	crd, err := operator.Definitions(t, m.cluster).Get(t.Context(), "gadgets.example.com", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
