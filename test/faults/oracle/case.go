@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -112,33 +111,15 @@ func ours(c *Case) (found []string) {
 		if !took(e) || e.Verb == "create" || e.Verb == "get" || e.Group == c.Subject.Resource.Group && e.Resource == c.Subject.Resource.Resource || e.Resource == "events" {
 			continue
 		}
-		if e.Subresource == "status" && slices.Contains(c.rules.Serves, e.Resource) {
-			continue // it is the status of an object that the operator serves
-		}
 		object := c.before(e)
 		if object == nil {
 			continue // the history has no such object; the counts cover it
 		}
-		if owner := c.Controller(object, e.Began); c.Objects[owner] == nil && !c.adopts(e, owner) {
+		if owner := c.Controller(object, e.Began); c.Objects[owner] == nil {
 			found = append(found, fmt.Sprintf("%s %s %s, which %s controls", e.Verb, e.Resource, e.Name, orNobody(owner)))
 		}
 	}
 	return found
-}
-
-// adopts reports whether a request only makes an object of the run the controller of an object that has none.
-func (c *Case) adopts(e proxy.Entry, owner types.UID) bool {
-	var body struct {
-		Metadata struct {
-			OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
-		} `json:"metadata"`
-	}
-	if !c.rules.Adopts || owner != "" || e.Verb != "patch" || json.Unmarshal(e.Request.Body, &body) != nil {
-		return false
-	}
-	return slices.ContainsFunc(body.Metadata.OwnerReferences, func(o metav1.OwnerReference) bool {
-		return o.Controller != nil && *o.Controller && c.Objects[o.UID] != nil
-	})
 }
 
 func orNobody(uid types.UID) string {

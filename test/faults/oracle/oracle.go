@@ -38,7 +38,7 @@ type Reference struct {
 
 // Rules are what one operator must meet, beyond the rules for every operator.
 type Rules struct {
-	// Settled: the object has ended of its own accord, and does not change until another client changes something.
+	// Settled: the object has ended by itself, and does not change until another client changes something.
 	Settled func(*unstructured.Unstructured) bool
 	// Restores: dependents of an object that has settled in this state are recreated once if others delete them. Otherwise
 	// nothing is recreated.
@@ -47,10 +47,6 @@ type Rules struct {
 	Status func(*unstructured.Unstructured) map[string]any
 	// Owner returns the owner of a dependent, by which the operator knows that it is its own; "" if it is not.
 	Owner func(*unstructured.Unstructured) types.UID
-	// Serves are the plurals of dependents that the operator serves, too: it writes their status whoever controls them.
-	Serves []string
-	// Adopts: the operator may make its object the controller of one that has none.
-	Adopts bool
 	// Always are the rules that hold at every version of every object (O6).
 	Always []func(*Case) []string
 	// Writes returns how many writes may be made without faults, where the reference has some.
