@@ -41,7 +41,6 @@ func newGround(t *testing.T, o cluster.Options, crds ...string) *ground {
 	if err := operator.Permit(t.Context(), c.Kubeconfig(), root); err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -60,15 +59,7 @@ func (g *ground) kubectl(t *testing.T, words ...string) {
 // start starts an operator for all namespaces, and waits until it is ready. It is stopped at the end of the test, if it still runs.
 func (g *ground) start(t *testing.T, o operator.Options) *operator.Process {
 	t.Helper()
-	process, err := operator.Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if process.Alive() {
-			_ = process.Kill() // the test has stopped it, or has failed
-		}
-	})
+	process := operator.Started(t, o)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := process.AwaitReady(ctx); err != nil {
@@ -80,7 +71,7 @@ func (g *ground) start(t *testing.T, o operator.Options) *operator.Process {
 // training returns the options of the training operator for all namespaces.
 func (g *ground) training(t *testing.T) operator.Options {
 	t.Helper()
-	return operator.Options{Command: operator.Stoic(operator.Built(t, root)), Kubeconfig: g.cluster.UserKubeconfig("operator"), Log: filepath.Join(t.TempDir(), "operator.log")}
+	return operator.Options{Command: operator.Stoic(operator.Built(t, root)), Kubeconfig: g.cluster.UserKubeconfig("operator")}
 }
 
 // canary is a healthy job after another in a namespace of their own. Nothing else may disturb them.
@@ -139,7 +130,7 @@ func (c *canary) end(t *testing.T) []time.Duration {
 	return c.took
 }
 
-// deleteOptions are those of kubectl.
+// deleteOptions returns the options with which kubectl deletes.
 func deleteOptions() metav1.DeleteOptions {
 	background := metav1.DeletePropagationBackground
 	return metav1.DeleteOptions{PropagationPolicy: &background}

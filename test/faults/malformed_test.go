@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
@@ -224,12 +225,12 @@ func (f *field) startOperators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	foobars := operator.Options{Kubeconfig: f.cluster.UserKubeconfig("foobar"), Log: filepath.Join(t.TempDir(), "foobar.log"),
+	foobars := operator.Options{Kubeconfig: f.cluster.UserKubeconfig("foobar"),
 		Command: []string{foobar, "--kubeconfig", "{kubeconfig}", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}"}}
 	f.processes = map[string]*operator.Process{"training": f.start(t, f.training(t)), "foobar": f.start(t, foobars)}
 }
 
-// stopOperators stops the operators as Kubernetes does. None may have panicked.
+// stopOperators stops the operators as Kubernetes does. None may have panicked: Stop reads their logs.
 func (f *field) stopOperators(t *testing.T) {
 	t.Helper()
 	for name, p := range f.processes {
@@ -240,9 +241,6 @@ func (f *field) stopOperators(t *testing.T) {
 		}
 		if err := p.Stop(context.Background()); err != nil {
 			t.Errorf("%s: %v", name, err)
-		}
-		if lines := operator.Trouble(p.Text()); len(lines) > 0 {
-			t.Errorf("%s: %s", name, strings.Join(lines, "\n"))
 		}
 	}
 }
@@ -451,16 +449,17 @@ func isRefused(err error) bool {
 
 // awaitObserved waits until the operator has served the valid object.
 func awaitObserved(ctx context.Context, objects dynamic.ResourceInterface, m *mutant) error {
-	for began := time.Now(); time.Since(began) < patience; time.Sleep(100 * time.Millisecond) {
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		now, err := objects.Get(ctx, m.name, metav1.GetOptions{})
 		if err != nil {
-			return fmt.Errorf("read it: %w", err)
+			return false, fmt.Errorf("read it: %w", err)
 		}
-		if observedGeneration(now) == m.generation {
-			return nil
-		}
+		return observedGeneration(now) == m.generation, nil
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("it is valid, and was not served: %w", err)
 	}
-	return errors.New("it is valid, and was not served")
+	return err
 }
 
 func observedGeneration(u *unstructured.Unstructured) int64 {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
 	"stoic/test/faults/proxy"
@@ -106,7 +108,7 @@ const (
 	// usualPatience bounds the time from the last fault to the end state. It is far above what the operator needs, since dozens of
 	// sandboxes share two cores, which may have other work.
 	usualPatience = time.Minute
-	// usualNotice allows for delays of watches and of the machine, busyNotice for those of a machine that has other work.
+	// usualNotice allows for the delays of watches and of the machine. busyNotice is added on a machine that has other work.
 	usualNotice = 2 * time.Second
 	busyNotice  = 30 * time.Second
 )
@@ -200,14 +202,9 @@ func isGone(v history.View) (bool, string) { return v.Job == nil, "the job is th
 
 // await polls what no watch reports.
 func await(ctx context.Context, what string, holds func() bool) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: %w", what, ctx.Err())
-		case <-tick.C:
-		}
+	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) { return holds(), nil })
+	if err != nil {
+		return fmt.Errorf("wait for %s: %w", what, err)
 	}
 	return nil
 }
