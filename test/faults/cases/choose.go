@@ -96,7 +96,8 @@ func (f family) cases(sc scenario.Scenario, ref reference) (all []Case) {
 	return all
 }
 
-// operatorsOf returns the operators of some scenarios, in their order: the cases of one come after those of the other.
+// operatorsOf returns the operators of some scenarios, in the order of the scenarios. All cases of one operator are tried before the
+// cases of the next.
 func operatorsOf(scenarios []scenario.Scenario) (all []*scenario.Operator) {
 	for _, sc := range scenarios {
 		if !slices.ContainsFunc(all, func(o *scenario.Operator) bool { return o.Name == sc.Operator.Name }) {
@@ -128,7 +129,7 @@ type reference struct {
 	writes, requests int
 	// state is the type of the last condition that is True, or "".
 	state string
-	// settled: the object exists, and has ended of its own accord; restores: dependents that others delete then are recreated.
+	// settled: the object exists, and has ended by itself; restores: dependents that others delete then are recreated.
 	settled, restores bool
 }
 

@@ -176,7 +176,7 @@ func lag(name string, resources []string, blind time.Duration, end func(*proxy.S
 	return a
 }
 
-// watched returns the resources whose watches a fault affects: those of the dependents, and then the object's.
+// watched returns the resources whose watches a fault affects: first the resources of the dependents, then the resource of the object.
 func watched(sc scenario.Scenario) (found []string) {
 	for _, r := range sc.Operator.Dependents {
 		found = append(found, r.Resource)
