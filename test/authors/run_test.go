@@ -132,11 +132,11 @@ func TestProgram(t *testing.T) {
 	m.stay(blocks[1]) // the first one starts a control plane
 	m.console(blocks[2])
 	m.console(blocks[3])
-	t.Run("fault plans", func(t *testing.T) { faultPlans(t, m, shells(steps[7])) })
+	t.Run("fault cases", func(t *testing.T) { faultCases(t, m, shells(steps[7])) })
 }
 
-// faultPlans: the plans of the example hold for the operator of the tutorial, which does the same.
-func faultPlans(t *testing.T, m *module, blocks []Block) {
+// faultCases: the fault cases of the example hold for the operator of the tutorial, which does the same.
+func faultCases(t *testing.T, m *module, blocks []Block) {
 	if len(blocks) != 1 {
 		t.Fatalf("step 8 has other blocks: %+v", blocks)
 	}
@@ -146,7 +146,7 @@ func faultPlans(t *testing.T, m *module, blocks []Block) {
 	t.Log(out)
 	for _, goal := range []string{"G1", "G6", "G11"} {
 		if !regexp.MustCompile(`(?m)^` + goal + ` .*`).MatchString(out) {
-			t.Errorf("no plan of %s was tried", goal)
+			t.Errorf("no case of %s was tried", goal)
 		}
 	}
 }
