@@ -54,14 +54,14 @@ func TestKubernetesTools(t *testing.T) {
 }
 
 // workersManifest returns a job whose workers run on, with the other replica types that the kind requires.
-func workersManifest(kind *training.Kind, workers int) string {
+func workersManifest(kind *training.Kind, name string, workers int) string {
 	replicaSpecs := map[string]any{"Worker": replicaTypeOf(kind, workers, "OnFailure", nil)}
 	for _, rtype := range kind.ReplicaTypes {
 		if rtype.Required && rtype.Name != "Worker" {
 			replicaSpecs[rtype.Name] = replicaTypeOf(kind, 1, "OnFailure", nil)
 		}
 	}
-	return leading{kind: kind}.manifest("job", map[string]any{"cleanPodPolicy": "None"}, replicaSpecs)
+	return leading{kind: kind}.manifest(name, map[string]any{"cleanPodPolicy": "None"}, replicaSpecs)
 }
 
 // scaleOf returns the scale of a job of that name.
@@ -100,7 +100,7 @@ func (r *rig) checkScale(t *testing.T, ns, name string, workers int) {
 func toolsScaled(t *testing.T, r *rig) {
 	ns := r.namespace(t, r.kind.Singular+"-scaled")
 	r.kubectl(t, nil, "-n", ns, "create", "rolebinding", "editor", "--clusterrole=kubeflow-training-edit", "--user=eve")
-	r.apply(t, ns, workersManifest(r.kind, 2))
+	r.apply(t, ns, workersManifest(r.kind, "job", 2))
 	r.awaitActive(t, ns, "job", 2)
 	r.checkScale(t, ns, "job", 2)
 	for _, workers := range []int{3, 1} {
@@ -149,7 +149,7 @@ func (r *rig) startAutoscalers(t *testing.T) {
 func toolsAutoscaler(t *testing.T, r *rig) {
 	r = r.of(kinds.TFJob())
 	ns := r.namespace(t, "autoscaled")
-	r.apply(t, ns, workersManifest(r.kind, 2))
+	r.apply(t, ns, workersManifest(r.kind, "job", 2))
 	r.awaitActive(t, ns, "job", 2)
 	r.apply(t, ns, `apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -181,7 +181,7 @@ spec:
 func toolsScaledTooFar(t *testing.T, r *rig) {
 	r = r.of(kinds.XGBoostJob())
 	ns := r.namespace(t, "too-far")
-	r.apply(t, ns, workersManifest(r.kind, 1))
+	r.apply(t, ns, workersManifest(r.kind, "job", 1))
 	r.awaitActive(t, ns, "job", 1)
 	out, err := r.tryKubectl(nil, "-n", ns, "scale", "xgboostjob/job", fmt.Sprint("--replicas=", training.MaxReplicas+1))
 	if err == nil || !strings.Contains(err.Error()+out, "should be less than or equal to 20000") {
@@ -294,7 +294,7 @@ func toolsManyPorts(t *testing.T, r *rig) {
 func toolsUnready(t *testing.T, r *rig) {
 	r = r.of(kinds.PyTorchJob())
 	ns := r.namespace(t, "unready")
-	r.apply(t, ns, workersManifest(r.kind, 1))
+	r.apply(t, ns, workersManifest(r.kind, "job", 1))
 	r.awaitActive(t, ns, "job", 1)
 	r.kubectl(t, nil, "-n", ns, "patch", "pod", "job-worker-0", "--subresource=status", "-p", string(schema.JSON(map[string]any{
 		"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "False"}}}})))
@@ -322,23 +322,24 @@ func toolsDrained(t *testing.T, r *rig) {
 	for _, node := range nodes.Items[1:] {
 		r.kubectl(t, nil, "cordon", node.Name)
 	}
-	r.apply(t, ns, workersManifest(r.kind, 3))
-	r.awaitActive(t, ns, "job", 3)
-	before := r.pods(t, ns, "job")
+	const job = "drained" // drain selects pods of all namespaces; other jobs are called "job"
+	r.apply(t, ns, workersManifest(r.kind, job, 3))
+	r.awaitActive(t, ns, job, 3)
+	before := r.pods(t, ns, job)
 	for _, node := range nodes.Items[1:] {
 		r.kubectl(t, nil, "uncordon", node.Name)
 	}
-	r.kubectl(t, nil, "-n", ns, "create", "poddisruptionbudget", "job", "--selector="+training.LabelJob+"=job", "--max-unavailable=1")
-	r.awaitBudget(t, ns, "job", 3)
-	r.kubectl(t, nil, "drain", drained, "--pod-selector="+training.LabelJob+"=job", "--timeout=90s")
-	r.awaitActive(t, ns, "job", 3)
-	for _, pod := range r.podsWith(t, ns, training.LabelJob+"=job") {
+	r.kubectl(t, nil, "-n", ns, "create", "poddisruptionbudget", job, "--selector="+training.LabelJob+"="+job, "--max-unavailable=1")
+	r.awaitBudget(t, ns, job, 3)
+	r.kubectl(t, nil, "drain", drained, "--pod-selector="+training.LabelJob+"="+job, "--timeout=90s")
+	r.awaitActive(t, ns, job, 3)
+	for _, pod := range r.podsWith(t, ns, training.LabelJob+"="+job) {
 		if before[pod.Name] == string(pod.UID) || pod.Spec.NodeName == drained {
 			t.Errorf("%s is still on %s", pod.Name, pod.Spec.NodeName)
 		}
 	}
-	r.awaitBudget(t, ns, "job", 3)
-	if head := r.head(t, ns, "job"); head.Status.Terminal() != "" {
+	r.awaitBudget(t, ns, job, 3)
+	if head := r.head(t, ns, job); head.Status.Terminal() != "" {
 		t.Errorf("it is %s", describe(&head.Status))
 	}
 }
