@@ -1,8 +1,11 @@
-// Package operator answers one question: how does an operator run as a separate process?
+// Package operator runs an operator as a separate process, on a control plane of a test. All that runs an operator uses it: test/integration,
+// test/faults, test/bench and others.
 //
 //	Programs.Build   go build, once for each main package and its flags
 //	Cluster          a control plane, in a test
-//	Await, Overlay   what a test waits for, and a kustomization that it adds to one of ours
+//	Until, Await     wait for a condition, in any program and in a test
+//	Jobs             jobs as the operator reads them: Head, AwaitState; Canary shows that healthy jobs are not disturbed
+//	Overlay          a kustomization that a test adds to one of ours
 //	Permit           the user and the permissions that deploy/ gives
 //	Start            a command line with placeholders, for any operator -> Process
 //	                   AwaitReady, Probe, Metrics, Sample, Text   what it reports

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -63,19 +62,6 @@ func Cluster(t test, o cluster.Options) (*cluster.Cluster, *rest.Config) {
 		t.Fatal(err)
 	}
 	return c, config
-}
-
-// Await waits until a condition holds. If it does not within the limit, it fails the test with what was seen last.
-func Await(t test, limit time.Duration, what string, holds func() (ok bool, saw string)) {
-	t.Helper()
-	saw := ""
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		var ok bool
-		if ok, saw = holds(); ok {
-			return
-		}
-	}
-	t.Fatal(fmt.Sprintf("waited %v for %s; saw %s", limit, what, saw))
 }
 
 // OutsideMake returns the environment for a command that runs make as a user would: without the options and variables of the make

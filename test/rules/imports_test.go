@@ -128,7 +128,7 @@ func allowed() map[string][]string {
 		"stoic/test/effort":                 {},
 		"stoic/test/untyped":                append([]string{"stoic/schema"}, untyped...),
 		"stoic/test/integration":            {},
-		"stoic/test/operator":               {"stoic/cli/cluster", "stoic/test/bench/measure", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/client-go/..."},
+		"stoic/test/operator":               append([]string{"stoic/cli/cluster", "stoic/test/bench/measure", "stoic/training", "stoic/training/convert", "k8s.io/client-go/..."}, untyped...),
 		"stoic/test/rules":                  {},
 	}
 }
