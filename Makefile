@@ -10,8 +10,6 @@ OPERATOR ?=
 # Workloads of the benchmark (empty: all) and the share of their sizes.
 BENCH ?=
 SCALE ?= 1
-# How many objects each operator of make bench-operators has.
-OBJECTS ?= 10000
 # Integration tests wait more than they compute: more of them than cores run side by side.
 PARALLEL ?= 3
 # What make image pushes to, and the repository that the image names as its source; both may be empty.
@@ -49,7 +47,7 @@ EXAMPLE_CRDS = go run ./schema/crd -types ./examples/operators/$(1) -o examples/
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build image chart demo test unit integration e2e vuln faults fuzz bench bench-operators bench-convert generate clients verify
+.PHONY: help build image chart demo test unit integration e2e vuln faults fuzz bench bench-convert generate clients verify
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -133,10 +131,6 @@ fuzz: ## fuzz every target (converters, versions, schedules, watches, the webhoo
 bench: ## measure what the operator costs, beside the least possible (OPERATOR='...', BENCH=jobs,latency, SCALE=0.1)
 	@go run ./cli/cluster/prepare
 	@go run ./test/bench -workloads '$(BENCH)' -scale '$(SCALE)' -operator '$(OPERATOR)'
-
-bench-operators: ## measure the operators of examples/operators, each with OBJECTS (10000) objects (BENCH=foo: one of them)
-	@go run ./cli/cluster/prepare
-	STOIC_OBJECTS='$(OBJECTS)' $(TEST) -count=1 -v -timeout 90m -run 'TestCostOfManyObjects/^$(if $(BENCH),$(BENCH)$$)' ./test/integration
 
 bench-convert: ## measure what a conversion costs
 	go test -run '^$$' -bench . -benchmem ./training/convert

@@ -242,7 +242,7 @@ func TestCRDCheckOfOurs(t *testing.T) {
 		t.Errorf("%+v\n%s", r.Summary, out)
 	}
 	// OpenAPI cannot express these: an immutable field, a number or a percentage that is not negative, two fields together. Only a value
-	// of another type cannot be evaluated; TestMyDeployment has objects with such values, and what their users see.
+	// of another type cannot be evaluated, and then the API server accepts no status of the object: only events report the value.
 	const spec = "mydeployments.yaml StatusAtRisk spec.versions[0].schema.openAPIV3Schema.properties.spec."
 	justified := []string{spec + "properties.selector.x-kubernetes-validations[0]", spec + "properties.strategy.properties.maxSurge.x-kubernetes-validations[0]",
 		spec + "properties.strategy.properties.maxUnavailable.x-kubernetes-validations[0]", spec + "properties.strategy.x-kubernetes-validations[0]", spec + "x-kubernetes-validations[0]"}

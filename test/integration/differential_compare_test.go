@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -344,40 +343,4 @@ func (f finding) causes() []metav1.StatusCause {
 		return d.Causes
 	}
 	return []metav1.StatusCause{{Type: metav1.CauseType(f.refusal.ErrStatus.Reason), Message: f.refusal.ErrStatus.Message}}
-}
-
-// refusals lists what only the API server rejects, most frequent first.
-func refusals(found []finding) string {
-	count, example := map[string]int{}, map[string]string{}
-	for _, f := range found {
-		if f.outcome != onlyWeTake {
-			continue
-		}
-		for _, cause := range f.causes() {
-			kind := fmt.Sprintf("%-22s %s %s", cause.Type, f.resource, anyItem.ReplaceAllString(cause.Field, "[]"))
-			count[kind]++
-			example[kind] = cause.Message
-		}
-	}
-	var b strings.Builder
-	for _, line := range byCount(count) {
-		_, kind, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
-		b.WriteString(line + "  " + schema.Cut(example[kind], 120) + "\n")
-	}
-	return b.String()
-}
-
-// byCount formats counts as lines, the highest first.
-func byCount(count map[string]int) []string {
-	lines := make([]string, 0, len(count))
-	for what, n := range count {
-		lines = append(lines, fmt.Sprintf("%6d %s", n, what))
-	}
-	slices.SortFunc(lines, func(a, b string) int {
-		if a[:6] != b[:6] {
-			return strings.Compare(b[:6], a[:6])
-		}
-		return strings.Compare(a, b)
-	})
-	return lines
 }

@@ -151,7 +151,7 @@ func (r *rig) awaitLeader(t *testing.T, p *process) {
 			return false, fmt.Sprint(err)
 		}
 		holder := *lease.Spec.HolderIdentity
-		return strings.HasSuffix(holder, fmt.Sprintf("-%d", p.ID())), holder
+		return p.holds(holder), holder
 	})
 }
 
@@ -187,6 +187,11 @@ func checkReleased(t *testing.T, holders watch.Interface, stopped *process) {
 		}
 	}
 	t.Error("the watch of the lease has ended")
+}
+
+// holds reports whether a lease of that holder is held by the process: its identity ends with its number.
+func (p *process) holds(holder string) bool {
+	return strings.HasSuffix(holder, fmt.Sprintf("-%d", p.ID()))
 }
 
 // checkOneAtATime: in the order in which the API server received them, the writes of one operator end before those of the next

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +31,6 @@ import (
 	"stoic/cli/cluster"
 	"stoic/test/operator"
 	"stoic/training"
-	"stoic/training/convert"
 	"stoic/training/kinds"
 )
 
@@ -54,6 +55,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
+	stopShared()
 	os.RemoveAll(programs.Dir)
 	os.Exit(code)
 }
@@ -68,13 +70,16 @@ func build(t *testing.T, program string, flags ...string) (file string) {
 	return file
 }
 
-// raceDetector returns the flag of go build for it if possible: it needs a C compiler.
+// raceDetector returns the flag of go build for it, in the tests of make check and if there is a C compiler, which it needs.
 func raceDetector() []string {
-	name, err := exec.Command("go", "env", "CC").Output()
-	if err == nil {
-		_, err = exec.LookPath(strings.TrimSpace(string(name)))
+	if !isFull() {
+		return nil
 	}
+	name, err := exec.Command("go", "env", "CC").Output()
 	if err != nil {
+		return nil
+	}
+	if _, err := exec.LookPath(strings.TrimSpace(string(name))); err != nil {
 		return nil
 	}
 	return []string{"-race"}
@@ -94,6 +99,7 @@ type rig struct {
 	structural bool
 	// flags of go build for the operator: the race detector.
 	flags []string
+	log   *auditLog
 }
 
 // sized returns how many objects a test of large numbers creates: some at each change, and more if STOIC_LARGE is set, as in the
@@ -119,8 +125,15 @@ func newRig(t *testing.T, shape string, before func(*rig)) *rig {
 }
 
 // bareRig starts a control plane without anything of ours beyond what the options name. The operator's user has a kubeconfig
-// called "operator".
+// called "operator". A test that changes nothing but its own objects uses shared instead: a control plane costs ten seconds.
 func bareRig(t *testing.T, o cluster.Options) *rig {
+	t.Helper()
+	c, config := operator.Cluster(t, rigOptions(t, o))
+	return newRigOf(c, config)
+}
+
+// rigOptions completes the options of a control plane, and skips the test where it cannot run.
+func rigOptions(t *testing.T, o cluster.Options) cluster.Options {
 	t.Helper()
 	o.Source, o.Audit, o.Progress = filepath.Join(root, "localcluster"), true, t.Output()
 	if o.Kubernetes = release(); o.GangScheduling && nativeVersion() == "" {
@@ -129,10 +142,22 @@ func bareRig(t *testing.T, o cluster.Options) *rig {
 	if operator.CRs() == cluster.CRsAggregated && o.CRs == "" && len(o.CRDs) == 0 {
 		t.Skip("its kinds are defined while the control plane runs: a server of their own serves those of groups that were registered before")
 	}
-	c, config := operator.Cluster(t, o)
+	return o
+}
+
+func newRigOf(c *cluster.Cluster, config *rest.Config) *rig {
 	typed := kubernetes.NewForConfigOrDie(config)
-	return &rig{kind: kinds.TFJob(), flags: raceDetector(), cluster: c, config: config, dynamic: dynamic.NewForConfigOrDie(config), typed: typed,
-		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(typed.Discovery())), keepsGeneration: true}
+	return &rig{
+		cluster:         c,
+		config:          config,
+		dynamic:         dynamic.NewForConfigOrDie(config),
+		typed:           typed,
+		mapper:          restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(typed.Discovery())),
+		kind:            kinds.TFJob(),
+		keepsGeneration: true,
+		flags:           raceDetector(),
+		log:             &auditLog{path: c.AuditLog()},
+	}
 }
 
 // release returns the Kubernetes release of the control planes, such as 1.36; "" is that of localcluster/go.mod.
@@ -174,11 +199,11 @@ func (r *rig) jobs(ns string) dynamic.ResourceInterface {
 // head returns a job; nil if it does not exist.
 func (r *rig) head(t *testing.T, ns, name string) *training.Head {
 	t.Helper()
-	u := r.raw(t, ns, name)
-	if u == nil {
-		return nil
+	head, err := operator.Jobs{Client: r.dynamic, Kind: r.kind}.Head(context.Background(), ns, name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return convert.Object(r.kind, u).Head
+	return head
 }
 
 func (r *rig) raw(t *testing.T, ns, name string) *unstructured.Unstructured {
@@ -202,28 +227,17 @@ func await(t *testing.T, what string, holds func() (ok bool, saw string)) {
 // awaitState waits until the last condition of a job is of that type, and True.
 func (r *rig) awaitState(t *testing.T, ns, name string, want training.ConditionType) *training.Head {
 	t.Helper()
-	var head *training.Head
-	await(t, fmt.Sprintf("job %s/%s to be %s", ns, name, want), func() (bool, string) {
-		if head = r.head(t, ns, name); head == nil {
-			return false, "no such job"
-		}
-		if n := len(head.Status.Conditions); n > 0 {
-			last := head.Status.Conditions[n-1]
-			return last.Type == want && last.Status == metav1.ConditionTrue, describe(&head.Status)
-		}
-		return false, "no condition"
-	})
+	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, fmt.Errorf("not within %s", patience))
+	defer cancel()
+	head, _, err := operator.Jobs{Client: r.dynamic, Kind: r.kind}.AwaitState(ctx, ns, name, want)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return head
 }
 
 // describe formats conditions as "Created=True(TFJobCreated) Running=True(TFJobRunning)".
-func describe(s *training.Status) string {
-	var parts []string
-	for _, c := range s.Conditions {
-		parts = append(parts, fmt.Sprintf("%s=%s(%s)", c.Type, c.Status, c.Reason))
-	}
-	return strings.Join(parts, " ")
-}
+func describe(s *training.Status) string { return operator.Describe(s) }
 
 // event is the part of an event that tests compare.
 type event struct{ Type, Reason, Path, Message string }
@@ -308,17 +322,49 @@ func sideBySide[R any](t *testing.T, r R, scenarios map[string]func(*testing.T, 
 	_ = group.Wait() // scenarios fail by their own t
 }
 
+// auditLog reads what the API server logs, each line once.
+type auditLog struct {
+	path string
+
+	mu     sync.Mutex
+	read   int64
+	parsed []audited
+}
+
+// requests returns all requests up to now.
+func (l *auditLog) requests() ([]audited, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	file, err := os.Open(l.path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.NewSectionReader(file, l.read, 1<<40))
+	if err != nil {
+		return nil, err
+	}
+	whole := text[:bytes.LastIndexByte(text, '\n')+1] // the last line may still be written
+	l.read += int64(len(whole))
+	for line := range bytes.Lines(whole) {
+		var a audited
+		if err := json.Unmarshal(line, &a); err != nil {
+			return nil, err
+		}
+		l.parsed = append(l.parsed, a)
+	}
+	return slices.Clip(l.parsed), nil
+}
+
 // requestsOf returns the requests of some users.
-func (r *rig) requestsOf(t *testing.T, users ...string) []audited {
+func (r *rig) requestsOf(t *testing.T, users ...string) (found []audited) {
 	t.Helper()
-	text, err := os.ReadFile(r.cluster.AuditLog())
+	all, err := r.log.requests()
 	if err != nil {
 		t.Fatalf("read the audit log: %v", err)
 	}
-	var found []audited
-	for line := range bytes.Lines(text) {
-		var a audited
-		if json.Unmarshal(line, &a) == nil && slices.Contains(users, a.User.Username) {
+	for _, a := range all {
+		if slices.Contains(users, a.User.Username) {
 			found = append(found, a)
 		}
 	}

@@ -1,5 +1,4 @@
-// Package operator runs an operator as a separate process, on a control plane of a test. All that runs an operator uses it: test/integration,
-// test/faults, test/bench and others.
+// Package operator answers one question: how does an operator run as a separate process, on a control plane of a test?
 //
 //	Programs.Build   go build, once for each main package and its flags
 //	Cluster          a control plane, in a test

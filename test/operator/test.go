@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -38,10 +40,9 @@ func Store() string {
 // server if it is empty.
 func CRs() string { return os.Getenv("STOIC_CRS") }
 
-// Cluster starts a control plane for a test, and returns it with the administrator's configuration, without a rate limit. Unless
-// the options say otherwise, the kubeconfig "operator" is that of User.
-func Cluster(t test, o cluster.Options) (*cluster.Cluster, *rest.Config) {
-	t.Helper()
+// StartCluster starts a control plane for tests, and returns it with the administrator's configuration, without a rate limit.
+// Unless the options say otherwise, the kubeconfig "operator" is that of User.
+func StartCluster(o cluster.Options) (*cluster.Cluster, *rest.Config, error) {
 	if o.Users["operator"] == "" {
 		users := map[string]string{"operator": User}
 		maps.Copy(users, o.Users)
@@ -50,17 +51,27 @@ func Cluster(t test, o cluster.Options) (*cluster.Cluster, *rest.Config) {
 	o.Store, o.CRs = Store(), cmp.Or(o.CRs, CRs())
 	c, err := cluster.Start(context.Background(), o)
 	if err != nil {
-		t.Fatal("start a control plane:", err)
+		return nil, nil, fmt.Errorf("start a control plane: %w", err)
+	}
+	config, err := AdminConfig(c.Kubeconfig())
+	if err != nil {
+		return nil, nil, errors.Join(err, c.Stop())
+	}
+	return c, config, nil
+}
+
+// Cluster is StartCluster for one test, which stops it when it ends.
+func Cluster(t test, o cluster.Options) (*cluster.Cluster, *rest.Config) {
+	t.Helper()
+	c, config, err := StartCluster(o)
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if err := c.Stop(); err != nil {
 			t.Error("stop the control plane:", err)
 		}
 	})
-	config, err := AdminConfig(c.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
 	return c, config
 }
 
