@@ -41,10 +41,10 @@ RACING := $(if $(RACE),CGO_ENABLED=1)
 
 # The example operators that have CRDs of their own, and how those of one are written.
 EXAMPLES := foobar crontab foobarset foo mydeployment
-EXAMPLE_CRDS = go run ./schema/crd -types ./examples/operators/$(1) -o examples/operators/$(1)/deploy/crd -former=false $(2)
+EXAMPLE_CRDS = go run ./schema/crd -types ./examples/operators/$(1) -o examples/operators/$(1)/deploy/crd $(2)
 
 # The CRD of MPIJob v2beta1, which has the name of that of v1.
-V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1 -former=false
+V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1
 
 .DEFAULT_GOAL := help
 .PHONY: help build image chart demo test unit integration e2e vuln faults fuzz bench bench-convert generate clients verify

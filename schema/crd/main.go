@@ -2,7 +2,7 @@
 //
 //	go run ./schema/crd                      write those of the training jobs
 //	go run ./schema/crd -check               compare; exit 1 and say where if anything differs
-//	go run ./schema/crd -types ./examples/operators/foobar -o examples/operators/foobar/deploy/crd -former=false
+//	go run ./schema/crd -types ./examples/operators/foobar -o examples/operators/foobar/deploy/crd
 //	                                         write those of another operator
 //
 // It works in three steps; docs/decisions/0002-crd-generator.md describes them:
@@ -10,7 +10,7 @@
 //	generate   controller-gen reads the types and their markers (kinds.TFJobObject and so on); see package generate, which
 //	           `stoic crd generate` calls for packages of any module
 //	shape      edits names, descriptions, pod templates and columns for publication; at the same time it makes
-//	           other shapes of the same schema, for tests
+//	           a CRD that takes anything, for tests
 //	write      writes YAML, sorted, under a header; or compares with the files that exist
 package main
 
@@ -28,7 +28,6 @@ import (
 func main() {
 	var run settings
 	flag.StringVar(&run.types, "types", "./training/kinds", "package of the Go types")
-	flag.BoolVar(&run.former, "former", true, "write the shape that training-operator v1.9.4 installs, too")
 	flag.StringVar(&run.crds, "o", "deploy/crd", "directory for the CRDs that are installed, one file per kind")
 	flag.StringVar(&run.fixtures, "fixtures", "test/fixtures", "directory for the other shapes, which tests use")
 	flag.StringVar(&run.infix, "infix", "", "what follows the plural in the names of fixtures, such as a version")
@@ -45,7 +44,7 @@ type settings struct {
 	types          string
 	crds, fixtures string
 	infix          string
-	former, check  bool
+	check          bool
 }
 
 var errDrift = errors.New("generated files are out of date: run `make generate`")

@@ -30,35 +30,6 @@ func rename(crd *crdv1.CustomResourceDefinition) {
 	crd.Spec.Names.ListKind = kind + "List"
 }
 
-// formerly makes the shape that training-operator v1.9.4 installs, for tests against clusters that have it: unknown fields are
-// pruned everywhere, the project's own values are hardly checked, the status has no observedGeneration, and some kinds have no
-// scale subresource. The pod template is that of our Kubernetes libraries.
-func formerly(crd *crdv1.CustomResourceDefinition) {
-	rename(crd)
-	withoutScale := slices.Contains([]string{"tfjobs", "xgboostjobs", "mpijobs"}, crd.Spec.Names.Plural)
-	crd.Spec.Names.ShortNames, crd.Spec.Names.Categories = nil, nil
-	for i := range crd.Spec.Versions {
-		version := &crd.Spec.Versions[i]
-		version.AdditionalPrinterColumns = formerColumns(version.AdditionalPrinterColumns)
-		if withoutScale {
-			version.Subresources.Scale = nil
-		}
-		generate.Visit(generate.SchemaOf(crd, i), generate.Place{}, func(node *crdv1.JSONSchemaProps, at generate.Place) {
-			node.Description = ""
-			if at.InTemplate {
-				return
-			}
-			node.Enum, node.Minimum, node.Maximum = nil, nil, nil
-			if at.Path != "spec.runPolicy.schedulingPolicy.queue" {
-				node.XValidations = nil
-			}
-			if at.Path == "status" {
-				delete(node.Properties, "observedGeneration")
-			}
-		})
-	}
-}
-
 func formerColumns(columns []crdv1.CustomResourceColumnDefinition) []crdv1.CustomResourceColumnDefinition {
 	var kept []crdv1.CustomResourceColumnDefinition
 	for _, column := range columns {
@@ -70,11 +41,19 @@ func formerColumns(columns []crdv1.CustomResourceColumnDefinition) []crdv1.Custo
 }
 
 // open makes a CRD that takes anything: spec and status have no type, so that "nonsense" and 7 are stored, too. Tests use it for
-// what only the converter can reject.
+// what only the converter can reject. Its names, columns and subresources are those of training-operator v1.9.4.
 func open(crd *crdv1.CustomResourceDefinition) {
-	formerly(crd)
+	rename(crd)
+	withoutScale := slices.Contains([]string{"tfjobs", "xgboostjobs", "mpijobs"}, crd.Spec.Names.Plural)
+	crd.Spec.Names.ShortNames = nil
+	crd.Spec.Names.Categories = nil
 	for i := range crd.Spec.Versions {
-		crd.Spec.Versions[i].Schema.OpenAPIV3Schema = &crdv1.JSONSchemaProps{
+		version := &crd.Spec.Versions[i]
+		version.AdditionalPrinterColumns = formerColumns(version.AdditionalPrinterColumns)
+		if withoutScale {
+			version.Subresources.Scale = nil
+		}
+		version.Schema.OpenAPIV3Schema = &crdv1.JSONSchemaProps{
 			Type: "object",
 			Properties: map[string]crdv1.JSONSchemaProps{
 				"spec":   {XPreserveUnknownFields: generate.Yes()},

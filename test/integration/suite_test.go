@@ -11,7 +11,7 @@ import (
 func TestWithOurCRD(t *testing.T) { suite(t, filepath.Join(root, "deploy/crd/tfjobs.yaml"), true) }
 
 func TestWithCRDOfTrainingOperator194(t *testing.T) {
-	suite(t, filepath.Join(root, "test/fixtures/tfjobs-v1.9.4-shape.yaml"), false)
+	suite(t, filepath.Join(root, "test/fixtures/tfjobs-v1.9.4-written.yaml"), false)
 }
 
 func TestWithOpenCRD(t *testing.T) { suite(t, "", true) }

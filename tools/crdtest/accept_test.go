@@ -24,11 +24,11 @@ import (
 
 const (
 	installed = "../../deploy/crd/tfjobs.yaml"
-	former    = "../../test/fixtures/tfjobs-v1.9.4-shape.yaml"
+	former    = "../../test/fixtures/tfjobs-v1.9.4-written.yaml"
 	open      = "../../test/fixtures/tfjobs-open.yaml"
 
 	installedPyTorch = "../../deploy/crd/pytorchjobs.yaml"
-	formerPyTorch    = "../../test/fixtures/pytorchjobs-v1.9.4-shape.yaml"
+	formerPyTorch    = "../../test/fixtures/pytorchjobs-v1.9.4-written.yaml"
 )
 
 // read returns a CRD as the API server stores it, with its own defaults.
