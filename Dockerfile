@@ -1,6 +1,6 @@
 # docker build -t stoic:dev --build-arg VERSION=$(git describe --tags --always) .
 #
-# The image holds one static program and nothing else: no shell, no libraries, no certificates (a pod gets those of
+# The image holds the operator, one static program, and nothing else: no command line, no shell, no libraries, no certificates (a pod gets those of
 # its API server with its service account). It also answers to /manager, the command of the operator that this one
 # replaces. `make image` builds the same content without a container engine, and a test of tools/image compares the two.
 #
@@ -15,7 +15,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -ldflags="-s -w -X stoic/cli.version=$VERSION" -o /image/stoic . \
+    go build -trimpath -buildvcs=false -ldflags="-s -w -X stoic/cli/command.Version=$VERSION" -o /image/stoic . \
  && ln -s stoic /image/manager
 
 FROM scratch

@@ -52,9 +52,10 @@ V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mp
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## write bin/stoic, the program that the image has
+build: ## write bin/stoic, the command line, and bin/manager, the operator that the image has
 	@mkdir -p bin
-	go build -ldflags '-s -w -X stoic/cli.version=$(VERSION)' -o bin/stoic .
+	go build -ldflags '-s -w -X stoic/cli/command.Version=$(VERSION)' -o bin/stoic ./cmd/stoic
+	go build -ldflags '-s -w -X stoic/cli/command.Version=$(VERSION)' -o bin/manager .
 
 image: ## write bin/image for amd64 and arm64 without a container engine, with SBOMs; print the digest (PUSH=REF, SOURCE=URL)
 	@go -C tools/image run . -sbom -version '$(VERSION)' -source '$(SOURCE)' -push '$(PUSH)'

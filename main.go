@@ -1,10 +1,10 @@
-// Stoic runs distributed training jobs on Kubernetes. The subcommands are in package cli.
+// Stoic runs distributed training jobs on Kubernetes. This is the operator, which the image holds; cmd/stoic is the command line.
 package main
 
 import (
 	"os"
 
-	"stoic/cli"
+	"stoic/cli/manager"
 )
 
-func main() { os.Exit(cli.Main(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
+func main() { os.Exit(manager.Main(os.Args, os.Stdin, os.Stdout, os.Stderr)) }

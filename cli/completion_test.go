@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+
+	"stoic/cli/command"
 )
 
 // TestCompletesValues: what shells offer after a flag. The directive :4 means no files, :16 means folders.
@@ -98,8 +100,8 @@ func TestConnection(t *testing.T) {
 	} {
 		t.Setenv("KUBECONFIG", variable)
 		_, _, err := new(connection).open()
-		var ended *exitError
-		if !errors.As(err, &ended) || ended.code != 2 {
+		var ended *command.ExitError
+		if !errors.As(err, &ended) || ended.Code != 2 {
 			t.Errorf("%s: %v", variable, err)
 		}
 		if diff := cmp.Diff(want, err.Error()); diff != "" {

@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
+
+	"stoic/cli/command"
 )
 
 // connection is the cluster of a command, and the namespace in it. The flags have the meaning that they have in kubectl.
@@ -52,10 +54,10 @@ func (c *connection) given(flags *pflag.FlagSet) string {
 // open reads the kubeconfig. An empty namespace means all namespaces.
 func (c *connection) open() (config *rest.Config, namespace string, err error) {
 	if c.timeout < 0 {
-		return nil, "", usageError(fmt.Errorf("--request-timeout: found %s, must be 0 or more", c.timeout))
+		return nil, "", command.UsageError(fmt.Errorf("--request-timeout: found %s, must be 0 or more", c.timeout))
 	}
 	if c.namespace != "" && len(validation.IsDNS1123Label(c.namespace)) > 0 {
-		return nil, "", usageError(fmt.Errorf("--namespace: found %q, must be the name of one namespace; -A stands for all", c.namespace))
+		return nil, "", command.UsageError(fmt.Errorf("--namespace: found %q, must be the name of one namespace; -A stands for all", c.namespace))
 	}
 	// client-go writes lines of its own to standard error; what matters is also returned as an error.
 	klog.SetLoggerWithOptions(logr.Discard(), klog.ContextualLogger(true))
@@ -65,15 +67,15 @@ func (c *connection) open() (config *rest.Config, namespace string, err error) {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err = loader.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) || err == nil && config.Host == "" {
-		return nil, "", usageError(fmt.Errorf("no cluster to ask: %s; give --kubeconfig or set KUBECONFIG", lookedFor(rules)))
+		return nil, "", command.UsageError(fmt.Errorf("no cluster to ask: %s; give --kubeconfig or set KUBECONFIG", lookedFor(rules)))
 	}
 	if err == nil && !c.everywhere {
 		namespace, _, err = loader.Namespace()
 	}
 	if err != nil {
-		return nil, "", usageError(fmt.Errorf("read the kubeconfig: %w", err))
+		return nil, "", command.UsageError(fmt.Errorf("read the kubeconfig: %w", err))
 	}
-	config.UserAgent = "stoic/" + version
+	config.UserAgent = "stoic/" + command.Version
 	config.Timeout = c.timeout
 	config.QPS = -1 // requests are made one after the other; that is slow enough
 	config.WarningHandlerWithContext = rest.NoWarnings{}

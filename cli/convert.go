@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stoic/cli/command"
 	"stoic/training/versions/offline"
 )
 
@@ -63,7 +64,7 @@ was wrong, 130 it was interrupted.`,
 	flags.StringVarP(&f.output, "output", "o", "yaml", `"yaml" or "json"`)
 	flags.StringVar(&f.to, "to", "v1", `the version to convert to; there is "v1" alone`)
 	flags.Int64Var(&f.gpusPerNode, "gpus-per-node", 0, "how many GPUs, or other processing units, a node has, for MPIJobs of v1alpha1 that name their sum alone")
-	completeFlags(cmd, map[string]cobra.CompletionFunc{"output": oneOf("yaml", "json"), "to": oneOf("v1"), "gpus-per-node": cobra.NoFileCompletions})
+	command.CompleteFlags(cmd, map[string]cobra.CompletionFunc{"output": command.OneOf("yaml", "json"), "to": command.OneOf("v1"), "gpus-per-node": cobra.NoFileCompletions})
 	return cmd
 }
 
@@ -87,13 +88,13 @@ func formsText() string {
 func (f *convertFlags) check(cmd *cobra.Command) error {
 	switch {
 	case f.output != "yaml" && f.output != "json":
-		return usageError(fmt.Errorf(`--output: found %q, must be "yaml" or "json"`, f.output))
+		return command.UsageError(fmt.Errorf(`--output: found %q, must be "yaml" or "json"`, f.output))
 	case f.to != "v1":
-		return usageError(fmt.Errorf(`--to: found %q, must be "v1"`, f.to))
+		return command.UsageError(fmt.Errorf(`--to: found %q, must be "v1"`, f.to))
 	case cmd.Flags().Changed("gpus-per-node") && (f.gpusPerNode < 1 || f.gpusPerNode > math.MaxInt32):
-		return usageError(fmt.Errorf("--gpus-per-node: found %d, must be from 1 to %d", f.gpusPerNode, math.MaxInt32))
+		return command.UsageError(fmt.Errorf("--gpus-per-node: found %d, must be from 1 to %d", f.gpusPerNode, math.MaxInt32))
 	case len(f.files) == 0:
-		return usageError(errors.New("nothing to convert: name a file or a folder, or - for standard input"))
+		return command.UsageError(errors.New("nothing to convert: name a file or a folder, or - for standard input"))
 	}
 	return nil
 }
@@ -102,7 +103,7 @@ func (f *convertFlags) check(cmd *cobra.Command) error {
 func (f *convertFlags) run(ctx context.Context, in io.Reader, out, errOut io.Writer) error {
 	c := converting{convertFlags: f}
 	unread := readSources(ctx, f.files, f.recursive, in, c.document)
-	if errors.Is(unread, errInterrupted) {
+	if errors.Is(unread, command.ErrInterrupted) {
 		return unread
 	}
 	fmt.Fprintf(&c.talk, "%s: %d converted, %d as before, %d could not be converted\n", plural(c.converted+c.same+c.failed, "object"), c.converted, c.same, c.failed)
@@ -116,7 +117,7 @@ func (f *convertFlags) run(ctx context.Context, in io.Reader, out, errOut io.Wri
 	case unread != nil:
 		return unread
 	case c.failed > 0:
-		return &exitError{code: 1}
+		return &command.ExitError{Code: 1}
 	}
 	return nil
 }

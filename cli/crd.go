@@ -13,6 +13,7 @@ import (
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"stoic/cli/checkout"
+	"stoic/cli/command"
 	"stoic/schema/crd/generate"
 )
 
@@ -25,25 +26,13 @@ func newCRDCommand() *cobra.Command {
 cluster gets it. Neither needs a cluster.`,
 		Example: `  stoic crd generate ./api -o deploy/crd
   stoic crd check deploy/crd`,
-		Args: refuseUnknown,
+		Args: command.RefuseUnknown,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		SuggestionsMinimumDistance: 2,
 	}
 	cmd.AddCommand(newCRDGenerateCommand(), newCRDCheckCommand())
 	return cmd
-}
-
-// refuseUnknown makes a misspelt subcommand an error: cobra does so only for the root.
-func refuseUnknown(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		text += "\n\nDid you mean this?\n\t" + strings.Join(near, "\n\t")
-	}
-	return usageError(errors.New(text))
 }
 
 type generateFlags struct {
@@ -95,7 +84,7 @@ func registerEngine(cmd *cobra.Command, engine *string) {
 
 func (f *generateFlags) run(cmd *cobra.Command, types string) error {
 	if f.check && f.folder == "" {
-		return usageError(errors.New("--check: compares with files; name their folder with -o"))
+		return command.UsageError(errors.New("--check: compares with files; name their folder with -o"))
 	}
 	files, err := generatedCRDs(cmd, f.engine, ".", types)
 	if err != nil {
@@ -133,7 +122,7 @@ func (f *generateFlags) run(cmd *cobra.Command, types string) error {
 		}
 	}
 	if stale {
-		return &exitError{code: 1}
+		return &command.ExitError{Code: 1}
 	}
 	return nil
 }
@@ -202,7 +191,7 @@ func writeFile(path string, text []byte) error {
 // failure returns the error, or that the call was interrupted.
 func failure(cmd *cobra.Command, err error) error {
 	if cmd.Context().Err() != nil {
-		return errInterrupted
+		return command.ErrInterrupted
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"stoic/cli/checkout"
+	"stoic/cli/command"
 	"stoic/schema"
 	"stoic/schema/crd/check"
 )
@@ -79,7 +80,7 @@ read or the call was wrong, 130 it was interrupted.`,
 	registerEngine(cmd, &f.engine)
 	_ = cmd.MarkFlagFilename("against", "yaml", "yml", "json") // the flag is defined above
 	meaning := func(code schema.Code) string { return check.TopicOf(code).Meaning }
-	completeFlags(cmd, map[string]cobra.CompletionFunc{"output": oneOf("text", "json", "github", "sarif"), "ignore": completeCodes(check.Codes, meaning)})
+	command.CompleteFlags(cmd, map[string]cobra.CompletionFunc{"output": command.OneOf("text", "json", "github", "sarif"), "ignore": completeCodes(check.Codes, meaning)})
 	return cmd
 }
 
@@ -87,13 +88,13 @@ read or the call was wrong, 130 it was interrupted.`,
 func (f *crdCheckFlags) check() (err error) {
 	switch {
 	case printerOf(f.output) == nil:
-		return usageError(fmt.Errorf(`--output: found %q, must be "text", "json", "github" or "sarif"`, f.output))
+		return command.UsageError(fmt.Errorf(`--output: found %q, must be "text", "json", "github" or "sarif"`, f.output))
 	case len(f.files) == 0:
-		return usageError(errors.New("nothing to check: name a file or a folder, or - for standard input"))
+		return command.UsageError(errors.New("nothing to check: name a file or a folder, or - for standard input"))
 	case slices.Contains(f.against, "-"):
-		return usageError(errors.New("--against: names a file or a folder; standard input is for what is checked"))
+		return command.UsageError(errors.New("--against: names a file or a folder; standard input is for what is checked"))
 	case f.offline && f.engine != "":
-		return usageError(errors.New("--engine: has no use with --offline; leave out one of them"))
+		return command.UsageError(errors.New("--engine: has no use with --offline; leave out one of them"))
 	}
 	f.ignored, err = codesOf(f.ignore, check.Codes())
 	return err
@@ -113,7 +114,7 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 	}
 	r := report{ignore: f.ignored, codes: check.Codes()}
 	entries, unread := f.read(cmd.Context(), &r, cmd.InOrStdin())
-	if errors.Is(unread, errInterrupted) || unread != nil && len(entries) == 0 {
+	if errors.Is(unread, command.ErrInterrupted) || unread != nil && len(entries) == 0 {
 		return unread // a report would say that nothing is wrong
 	}
 	f.compare(&r, entries, old)
@@ -147,7 +148,7 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 	case unread != nil:
 		return unread
 	case r.Summary.Errors > 0, f.strict && (r.Summary.Warnings > 0 || !complete):
-		return &exitError{code: 1}
+		return &command.ExitError{Code: 1}
 	}
 	return nil
 }
@@ -168,7 +169,7 @@ func (f *crdCheckFlags) read(ctx context.Context, r *report, in io.Reader) (entr
 		return entries, unread
 	}
 	if len(entries) == 0 && r.Summary.Errors == 0 {
-		return nil, &exitError{code: 2, err: errors.New("no CustomResourceDefinition was found")}
+		return nil, &command.ExitError{Code: 2, Err: errors.New("no CustomResourceDefinition was found")}
 	}
 	return entries, nil
 }
@@ -225,21 +226,21 @@ func (f *crdCheckFlags) readOld(ctx context.Context) (map[string]*crdv1.CustomRe
 	var r report
 	entries, err := former.read(ctx, &r, nil)
 	if err == nil && r.Summary.Errors > 0 {
-		err = &exitError{code: 2, err: errors.New(r.Results[0].place() + ": " + r.Results[0].Message)}
+		err = &command.ExitError{Code: 2, Err: errors.New(r.Results[0].place() + ": " + r.Results[0].Message)}
 	}
 	old := map[string]*crdv1.CustomResourceDefinition{}
 	for _, e := range entries {
 		if e.crd == nil && err == nil {
-			err = &exitError{code: 2, err: errors.New(e.found[0].String())}
+			err = &command.ExitError{Code: 2, Err: errors.New(e.found[0].String())}
 		} else if e.crd != nil {
 			old[e.crd.Name] = e.crd
 		}
 	}
 	switch {
-	case errors.Is(err, errInterrupted):
+	case errors.Is(err, command.ErrInterrupted):
 		return nil, err
 	case err != nil:
-		return nil, &exitError{code: 2, err: fmt.Errorf("--against %s: %w", oneLine(strings.Join(f.against, ",")), err)}
+		return nil, &command.ExitError{Code: 2, Err: fmt.Errorf("--against %s: %w", oneLine(strings.Join(f.against, ",")), err)}
 	}
 	return old, nil
 }

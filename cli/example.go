@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"stoic/cli/command"
 	"stoic/examples"
 	"stoic/training"
 	"stoic/training/kinds"
@@ -70,10 +71,10 @@ func readExamples(folder string) ([]example, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, usageError(fmt.Errorf("read the examples in %s: %w", folder, err))
+		return nil, command.UsageError(fmt.Errorf("read the examples in %s: %w", folder, err))
 	}
 	if len(found) == 0 {
-		return nil, usageError(fmt.Errorf("no *.yaml in %s", folder))
+		return nil, command.UsageError(fmt.Errorf("no *.yaml in %s", folder))
 	}
 	return found, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stoic/cli/command"
 	"stoic/schema"
 	"stoic/schema/crd/check"
 	"stoic/training"
@@ -50,14 +51,14 @@ Without an argument it lists the kinds and the codes. It needs no cluster.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := explain(args, version, recursive)
 			if err != nil {
-				return &exitError{code: codeOf(err), err: errors.New(asCalled(cmd.Root(), err.Error()))}
+				return &command.ExitError{Code: command.CodeOf(err), Err: errors.New(asCalled(cmd.Root(), err.Error()))}
 			}
 			_, err = io.WriteString(cmd.OutOrStdout(), asCalled(cmd.Root(), text))
 			return err
 		},
 	}
 	cmd.Flags().StringVar(&version, apiVersionFlag, "", "group and version of the kind that is meant, such as kubeflow.org/v2beta1")
-	completeFlags(cmd, map[string]cobra.CompletionFunc{apiVersionFlag: oneOf(apiVersions(kinds.Served())...)})
+	command.CompleteFlags(cmd, map[string]cobra.CompletionFunc{apiVersionFlag: command.OneOf(apiVersions(kinds.Served())...)})
 	cmd.Flags().BoolVar(&recursive, "recursive", false, "list the fields below those below, too, without a word on each")
 	return cmd
 }
@@ -76,7 +77,7 @@ func apiVersions(of []*training.Kind) (all []string) {
 
 func explain(args []string, version string, recursive bool) (string, error) {
 	if known := apiVersions(kinds.Served()); version != "" && !slices.Contains(known, version) {
-		return "", usageError(fmt.Errorf("--%s: found %s, must be one of %s; %s", apiVersionFlag, schema.Quote(version), strings.Join(known, ", "),
+		return "", command.UsageError(fmt.Errorf("--%s: found %s, must be one of %s; %s", apiVersionFlag, schema.Quote(version), strings.Join(known, ", "),
 			schema.DidYouMean(version, known, "leave it out for the first that has the field")))
 	}
 	if len(args) == 0 {
@@ -99,7 +100,7 @@ func explain(args []string, version string, recursive bool) (string, error) {
 	}
 	at, err := lookUp(manuals, path)
 	if err != nil {
-		return "", usageError(err)
+		return "", command.UsageError(err)
 	}
 	return at.print(recursive), nil
 }

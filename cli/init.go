@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stoic/cli/checkout"
+	"stoic/cli/command"
 	"stoic/cli/starter"
 )
 
@@ -21,7 +22,7 @@ func newInitCommand() *cobra.Command {
 		Short:   "Begin an operator of your own",
 		Long:    "Begin something: an operator on the engine of stoic.",
 		Example: "  stoic init operator --group apps.example.com --kind FooBar --fields target:string,size:int",
-		Args:    refuseUnknown,
+		Args:    command.RefuseUnknown,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		SuggestionsMinimumDistance: 2,
@@ -70,8 +71,8 @@ Exit code: 0 done, 1 it failed, 2 the call was wrong, 130 it was interrupted.`,
 	registerEngine(cmd, &f.operator.Engine)
 	_ = cmd.MarkFlagDirname("dir") // the flag is defined above
 	none := cobra.NoFileCompletions
-	completeFlags(cmd, map[string]cobra.CompletionFunc{"group": none, "kind": none, "plural": none, "module": none, "fields": completeFields,
-		"version": oneOf("v1alpha1", "v1beta1", "v1")})
+	command.CompleteFlags(cmd, map[string]cobra.CompletionFunc{"group": none, "kind": none, "plural": none, "module": none, "fields": completeFields,
+		"version": command.OneOf("v1alpha1", "v1beta1", "v1")})
 	return cmd
 }
 
@@ -90,20 +91,20 @@ func completeFields(_ *cobra.Command, _ []string, begun string) (found []cobra.C
 func (f *initFlags) run(cmd *cobra.Command) (err error) {
 	o := &f.operator
 	if o.Fields, err = starter.ParseFields(f.fields); err != nil {
-		return usageError(err)
+		return command.UsageError(err)
 	}
 	*o = o.WithDefaults()
 	if err := o.Check(); err != nil {
-		return usageError(err)
+		return command.UsageError(err)
 	}
 	if f.folder == "" {
 		f.folder = o.Name()
 	}
 	if err := vacant(f.folder); err != nil {
-		return usageError(fmt.Errorf("--dir: %w", err))
+		return command.UsageError(fmt.Errorf("--dir: %w", err))
 	}
 	if o.Engine, err = checkout.Find(cmd.Context(), o.Engine, "."); err != nil {
-		return usageError(err)
+		return command.UsageError(err)
 	}
 	if err := f.write(cmd); err != nil {
 		return failure(cmd, err)

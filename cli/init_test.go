@@ -49,14 +49,14 @@ func TestInitOperator(t *testing.T) {
 			folder, _ := newOperator(t, args...)
 			before := filesIn(t, folder)
 			// go tool takes no GOFLAGS: it would compile everything in another way than make.
-			said := shell(t, folder, "go tool | grep -x stoic && make verify unit generate STOIC='go run stoic'")
+			said := shell(t, folder, "go tool | grep -x stoic/cmd/stoic && make verify unit generate STOIC='go run stoic/cmd/stoic'")
 			if !strings.Contains(said, "1 document checked, 0 rejected\n") || !strings.HasSuffix(said, ": unchanged\n") {
 				t.Error(said)
 			}
 			if diff := cmp.Diff(before, filesIn(t, folder)); diff != "" {
 				t.Errorf("make changes what was written (-before +after):\n%s", diff)
 			}
-			shell(t, folder, "kubectl kustomize deploy && go run stoic crd check deploy/crd --offline --strict")
+			shell(t, folder, "kubectl kustomize deploy && go run stoic/cmd/stoic crd check deploy/crd --offline --strict")
 			if left, err := filepath.Glob(filepath.Join(filepath.Dir(folder), ".*")); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)
 			}

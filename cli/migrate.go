@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stoic/cli/command"
 	"stoic/controller/migration"
 	"stoic/training/kinds"
 )
@@ -82,7 +83,7 @@ func definitionOf(name string) (crd string, err error) {
 	if plural, group, ok := strings.Cut(name, "."); ok && plural != "" && group != "" && strings.ToLower(name) == name {
 		return name, nil
 	}
-	return "", usageError(fmt.Errorf("found kind %q, must be one of %s, or the name of a CRD such as foobars.example.com", name, strings.Join(known, ", ")))
+	return "", command.UsageError(fmt.Errorf("found kind %q, must be one of %s, or the name of a CRD such as foobars.example.com", name, strings.Join(known, ", ")))
 }
 
 func (f *migrateFlags) run(ctx context.Context, name string, out, errOut io.Writer) error {
@@ -106,7 +107,7 @@ func (f *migrateFlags) run(ctx context.Context, name string, out, errOut io.Writ
 		}
 	}
 	if err != nil && ctx.Err() != nil {
-		return &exitError{code: 130, err: errors.New("interrupted; run it again for the others")}
+		return &command.ExitError{Code: 130, Err: errors.New("interrupted; run it again for the others")}
 	}
 	return err
 }

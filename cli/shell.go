@@ -1,6 +1,8 @@
 package cli
 
-import "strings"
+import (
+	"strings"
+)
 
 // quoted returns a word as a Unix shell must receive it.
 func quoted(word string) string {

@@ -12,6 +12,8 @@ import (
 	"slices"
 
 	"github.com/spf13/pflag"
+
+	"stoic/cli/command"
 )
 
 // source is one file, or standard input.
@@ -96,7 +98,7 @@ func leadsToFolder(path string, entry fs.DirEntry) bool {
 
 // read reads the whole source, unless a signal comes first. Opening a named pipe blocks until it has a writer.
 func (s source) read(ctx context.Context, in io.Reader) ([]byte, error) {
-	return await(ctx, func() ([]byte, error) {
+	return command.Await(ctx, func() ([]byte, error) {
 		if s.stdin {
 			return io.ReadAll(in)
 		}
@@ -112,7 +114,7 @@ func (s source) each(ctx context.Context, content []byte, see func(file string, 
 	}
 	for _, doc := range all {
 		if ctx.Err() != nil {
-			return errInterrupted
+			return command.ErrInterrupted
 		}
 		see(cmp.Or(doc.file, s.name), doc)
 	}
@@ -130,7 +132,7 @@ func readSources(ctx context.Context, arguments []string, recursive bool, in io.
 			err = s.each(ctx, content, see)
 		}
 		switch {
-		case errors.Is(err, errInterrupted):
+		case errors.Is(err, command.ErrInterrupted):
 			return err
 		case err != nil:
 			unreadable = append(unreadable, err)
@@ -138,9 +140,9 @@ func readSources(ctx context.Context, arguments []string, recursive bool, in io.
 	}
 	switch {
 	case ctx.Err() != nil:
-		return errInterrupted
+		return command.ErrInterrupted
 	case len(unreadable) > 0:
-		return &exitError{code: 2, err: errors.Join(unreadable...)}
+		return &command.ExitError{Code: 2, Err: errors.Join(unreadable...)}
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
+
+	"stoic/cli/command"
 )
 
 // source checks one file.
@@ -208,7 +210,7 @@ func TestInterruptedBetweenDocuments(t *testing.T) {
 				stop()
 			}
 		})
-		if seen != after || !errors.Is(err, errInterrupted) {
+		if seen != after || !errors.Is(err, command.ErrInterrupted) {
 			t.Errorf("stopped after %d: %d seen, %v", after, seen, err)
 		}
 	}
@@ -216,10 +218,6 @@ func TestInterruptedBetweenDocuments(t *testing.T) {
 
 // TestInterruptedWhileItReadsFiles: a signal ends a command that waits for another program to write into a named pipe.
 func TestInterruptedWhileItReadsFiles(t *testing.T) {
-	if os.Getenv(alone) == "" {
-		inItsOwnProcess(t)
-		return
-	}
 	for name, args := range map[string][]string{
 		"validate":    {"validate"},
 		"--crd":       {"validate", "x", "--crd"},
@@ -248,15 +246,15 @@ func TestInterruptedWhileItReadsFiles(t *testing.T) {
 // TestAwait: await does not wait for what does not end, and starts nothing after the end.
 func TestAwait(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	if got, err := await(ctx, func() (int, error) { return 3, io.EOF }); got != 3 || err != io.EOF {
+	if got, err := command.Await(ctx, func() (int, error) { return 3, io.EOF }); got != 3 || err != io.EOF {
 		t.Errorf("%d, %v", got, err)
 	}
 	forever := make(chan int)
-	if _, err := await(ctx, func() (int, error) { stop(); return <-forever, nil }); err != errInterrupted {
+	if _, err := command.Await(ctx, func() (int, error) { stop(); return <-forever, nil }); err != command.ErrInterrupted {
 		t.Error(err)
 	}
 	close(forever)
-	if _, err := await(ctx, func() (int, error) { t.Error("it has begun"); return 0, nil }); err != errInterrupted {
+	if _, err := command.Await(ctx, func() (int, error) { t.Error("it has begun"); return 0, nil }); err != command.ErrInterrupted {
 		t.Error(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stoic/cli/cluster"
+	"stoic/cli/command"
 )
 
 // upOptions are the flags of up.
@@ -52,7 +53,7 @@ minutes; later ones start in seconds.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := up(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			if err != nil && cmd.Context().Err() != nil {
-				return errInterrupted // what was under way failed for that reason
+				return command.ErrInterrupted // what was under way failed for that reason
 			}
 			return err
 		},
@@ -66,23 +67,23 @@ minutes; later ones start in seconds.`,
 	cmd.Flags().DurationVar(&o.limit, "timeout", 2*time.Minute, "how long the examples may take")
 	_ = cmd.MarkFlagDirname("source") // these flags are defined above
 	_ = cmd.MarkFlagDirname("examples")
-	completeFlags(cmd, map[string]cobra.CompletionFunc{"store": oneOf(cluster.StoreEtcd, cluster.StoreKine), "crs": oneOf(cluster.CRsInCore, cluster.CRsAggregated),
+	command.CompleteFlags(cmd, map[string]cobra.CompletionFunc{"store": command.OneOf(cluster.StoreEtcd, cluster.StoreKine), "crs": command.OneOf(cluster.CRsInCore, cluster.CRsAggregated),
 		"nodes": cobra.NoFileCompletions, "timeout": cobra.NoFileCompletions})
 	return cmd
 }
 
 func (o upOptions) check() error {
 	if o.nodes < 1 {
-		return usageError(fmt.Errorf("--nodes: found %d, must be at least 1", o.nodes))
+		return command.UsageError(fmt.Errorf("--nodes: found %d, must be at least 1", o.nodes))
 	}
 	if o.limit <= 0 {
-		return usageError(fmt.Errorf("--timeout: found %s, must be more than 0", o.limit))
+		return command.UsageError(fmt.Errorf("--timeout: found %s, must be more than 0", o.limit))
 	}
 	if err := cluster.CheckStore(o.store); err != nil {
-		return usageError(fmt.Errorf("--store: %w", err))
+		return command.UsageError(fmt.Errorf("--store: %w", err))
 	}
 	if o.crs != cluster.CRsInCore && o.crs != cluster.CRsAggregated {
-		return usageError(fmt.Errorf("--crs: found %q, must be %s or %s", o.crs, cluster.CRsInCore, cluster.CRsAggregated))
+		return command.UsageError(fmt.Errorf("--crs: found %q, must be %s or %s", o.crs, cluster.CRsInCore, cluster.CRsAggregated))
 	}
 	return nil
 }
@@ -172,7 +173,7 @@ func (s *stage) startCluster(ctx context.Context, progress io.Writer) (err error
 	s.talk.say("starting a control plane (the first time it has to be compiled)")
 	s.cluster, err = cluster.Start(ctx, cluster.Options{Source: s.source, Nodes: s.nodes, Store: s.store, CRs: s.crs, Progress: progress, Began: s.talk.began, CRDs: []string{crds}, Users: users})
 	if errors.Is(err, cluster.ErrNoSource) {
-		return usageError(err)
+		return command.UsageError(err)
 	}
 	return err
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"stoic/cli/command"
+	"stoic/cli/manager"
 	"stoic/controller"
 	"stoic/controller/program"
 	"stoic/training/kinds"
@@ -46,8 +48,9 @@ func (s *stage) startOperators(ctx context.Context) error {
 	}
 	s.talk.say("starting the operators; their logs are in %s", s.cluster.Logs())
 	err := start("operator", func(config *rest.Config, log *zap.Logger) error {
-		o := daemon{config: config, kinds: inCluster(kinds.Served()), threads: 8, eventQPS: defaultEventQPS, metrics: program.MetricsFlags{Address: s.metrics}, probes: "0", log: log}
-		return o.run(ctx)
+		p := manager.Process{Config: config, Kinds: manager.WithDefaults(kinds.Served()), Threads: 8, EventQPS: manager.DefaultEventQPS,
+			Metrics: program.MetricsFlags{Address: s.metrics}, Probes: "0", Log: log}
+		return p.Run(ctx)
 	})
 	for _, g := range s.guests {
 		if err == nil {
@@ -76,6 +79,6 @@ func freeAddress() (string, error) {
 
 // run runs the operator of a guest until ctx ends.
 func (g guest) run(ctx context.Context, config *rest.Config, log *zap.Logger) error {
-	return program.Process{Registry: program.NewRegistry(), Version: version, UserAgent: g.name, Metrics: program.MetricsFlags{Address: "0"}, Probes: "0",
-		Controller: controller.Options{Name: g.name, Config: config, Watches: g.watches, Workers: 2, EventQPS: defaultEventQPS, Log: log}}.Run(ctx)
+	return program.Process{Registry: program.NewRegistry(), Version: command.Version, UserAgent: g.name, Metrics: program.MetricsFlags{Address: "0"}, Probes: "0",
+		Controller: controller.Options{Name: g.name, Config: config, Watches: g.watches, Workers: 2, EventQPS: manager.DefaultEventQPS, Log: log}}.Run(ctx)
 }

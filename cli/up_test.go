@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"stoic/examples"
+	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // TestExamplesOfOnesOwn: any error in the folder is reported before a control plane is started.
@@ -173,5 +175,19 @@ func TestDeployedLeavesTheDeploymentOut(t *testing.T) {
 	}
 	if first, _, _ := strings.Cut(string(others), "\n---\n"); !strings.Contains(first, "kind: Namespace") {
 		t.Errorf("the namespace does not come first:\n%s", first)
+	}
+}
+
+// TestKindsOfExamples: the demonstration watches exactly those kinds that its jobs have.
+func TestKindsOfExamples(t *testing.T) {
+	py, tf := example{kind: kinds.PyTorchJob()}, example{kind: kinds.TFJob()}
+	for _, test := range []struct {
+		some []example
+		want []*training.Kind
+	}{{nil, nil}, {[]example{tf, tf}, []*training.Kind{kinds.TFJob()}}, {[]example{tf, py}, []*training.Kind{kinds.PyTorchJob(), kinds.TFJob()}}} {
+		got := kindsOf(test.some)
+		if len(got) != len(test.want) || len(got) > 0 && (got[0] != test.want[0] || got[len(got)-1] != test.want[len(got)-1]) {
+			t.Errorf("%v: %v, want %v", test.some, got, test.want)
+		}
 	}
 }

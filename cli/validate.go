@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stoic/cli/command"
+	"stoic/cli/manager"
 	"stoic/schema"
 	"stoic/training/kinds"
 )
@@ -91,8 +93,8 @@ func (f *validateFlags) register(cmd *cobra.Command) {
 	f.cluster.register(flags)
 	_ = cmd.MarkFlagFilename("crd", "yaml", "yml", "json") // the flag is defined above
 	f.cluster.complete(cmd)
-	completeFlags(cmd, map[string]cobra.CompletionFunc{
-		"output": oneOf("text", "json", "github", "sarif"), "ignore": completeCodes(schema.Codes, schema.Code.Meaning), "kind": completeKinds})
+	command.CompleteFlags(cmd, map[string]cobra.CompletionFunc{
+		"output": command.OneOf("text", "json", "github", "sarif"), "ignore": completeCodes(schema.Codes, schema.Code.Meaning), "kind": manager.CompleteKinds})
 }
 
 // completeCodes completes the last of several codes, separated by commas.
@@ -109,7 +111,7 @@ func completeCodes(all func() []schema.Code, meaning func(schema.Code) string) c
 // check returns what is wrong with the call, before anything is read.
 func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 	if printerOf(f.output) == nil {
-		return usageError(fmt.Errorf(`--output: found %q, must be "text", "json", "github" or "sarif"`, f.output))
+		return command.UsageError(fmt.Errorf(`--output: found %q, must be "text", "json", "github" or "sarif"`, f.output))
 	}
 	if f.ignored, err = codesOf(f.ignore, schema.Codes()); err != nil {
 		return err
@@ -117,7 +119,7 @@ func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 	if cmd.Flags().Changed("kind") && len(f.kinds) == 0 {
 		f.kinds = []string{""} // an unknown kind, so that an empty flag does not mean all
 	}
-	if _, err = named("--kind", f.kinds, kinds.Served()); err != nil {
+	if _, err = manager.Named("--kind", f.kinds, kinds.Served()); err != nil {
 		return err
 	}
 	given := f.cluster.given(cmd.Flags())
@@ -126,15 +128,15 @@ func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 	}
 	switch {
 	case f.live && (len(f.files) > 0 || f.recursive):
-		return usageError(errors.New("--live reads a cluster and no files: leave out the files, or --live"))
+		return command.UsageError(errors.New("--live reads a cluster and no files: leave out the files, or --live"))
 	case f.live && len(f.crds) > 0:
-		return usageError(errors.New("--crd is for files only: leave out either it or --live"))
+		return command.UsageError(errors.New("--crd is for files only: leave out either it or --live"))
 	case slices.Contains(f.crds, "-"):
-		return usageError(errors.New("--crd: names a file or a folder; standard input is for what is checked"))
+		return command.UsageError(errors.New("--crd: names a file or a folder; standard input is for what is checked"))
 	case !f.live && given != "":
-		return usageError(fmt.Errorf("%s: goes with --live only; files need no cluster", given))
+		return command.UsageError(fmt.Errorf("%s: goes with --live only; files need no cluster", given))
 	case !f.live && len(f.files) == 0:
-		return usageError(errors.New("nothing to check: name a file or a folder, - for standard input, or --live for a cluster"))
+		return command.UsageError(errors.New("nothing to check: name a file or a folder, - for standard input, or --live for a cluster"))
 	}
 	return nil
 }
@@ -163,7 +165,7 @@ func codesOf(names []string, all []schema.Code) (codes []schema.Code, err error)
 			for _, c := range all {
 				list = append(list, string(c))
 			}
-			return nil, usageError(fmt.Errorf("--ignore: found %q, must be one of %s", name, strings.Join(list, ", ")))
+			return nil, command.UsageError(fmt.Errorf("--ignore: found %q, must be one of %s", name, strings.Join(list, ", ")))
 		}
 		codes = append(codes, all[i])
 	}
@@ -181,7 +183,7 @@ func (f *validateFlags) run(ctx context.Context, in io.Reader, out, errOut io.Wr
 	} else {
 		unread = readSources(ctx, f.files, f.recursive, in, r.document)
 	}
-	if r.Summary.Documents == 0 && (f.live && unread != nil || errors.Is(unread, errInterrupted)) {
+	if r.Summary.Documents == 0 && (f.live && unread != nil || errors.Is(unread, command.ErrInterrupted)) {
 		return unread // a report would say that nothing is wrong
 	}
 	if err := printerOf(f.output)(&r, out); err != nil {
@@ -191,7 +193,7 @@ func (f *validateFlags) run(ctx context.Context, in io.Reader, out, errOut io.Wr
 	case unread != nil:
 		return unread
 	case r.Summary.Errors > 0, f.warnAsError && r.Summary.Warnings > 0:
-		return &exitError{code: 1}
+		return &command.ExitError{Code: 1}
 	}
 	return nil
 }
@@ -204,7 +206,7 @@ func (f *validateFlags) readCluster(ctx context.Context, r *report, errOut io.Wr
 	}
 	l, err := newLive(config, namespace, errOut)
 	if err == nil {
-		l.kinds, err = named("--kind", f.kinds, kinds.Served())
+		l.kinds, err = manager.Named("--kind", f.kinds, kinds.Served())
 	}
 	if err == nil {
 		r.noun = "object"
@@ -212,9 +214,9 @@ func (f *validateFlags) readCluster(ctx context.Context, r *report, errOut io.Wr
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return errInterrupted
+		return command.ErrInterrupted
 	case err != nil:
-		return &exitError{code: 2, err: err}
+		return &command.ExitError{Code: 2, Err: err}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"stoic/cli/command"
 	"stoic/convert"
 	"stoic/schema"
 )
@@ -29,24 +30,24 @@ func readCustoms(ctx context.Context, names []string) (customs []custom, notes [
 	for _, name := range names {
 		sources, unreadable := sourcesOf(ctx, []string{name}, false)
 		if err := errors.Join(unreadable...); err != nil {
-			return nil, nil, &exitError{code: 2, err: err}
+			return nil, nil, &command.ExitError{Code: 2, Err: err}
 		}
 		before := len(customs)
 		for _, s := range sources {
 			found, said, err := s.customs(ctx, customs)
 			switch {
-			case errors.Is(err, errInterrupted):
+			case errors.Is(err, command.ErrInterrupted):
 				return nil, nil, err
 			case err != nil:
-				return nil, nil, &exitError{code: 2, err: fmt.Errorf("--crd %s: %w", oneLine(s.name), err)}
+				return nil, nil, &command.ExitError{Code: 2, Err: fmt.Errorf("--crd %s: %w", oneLine(s.name), err)}
 			}
 			customs, notes = append(customs, found...), append(notes, said...)
 		}
 		if ctx.Err() != nil {
-			return nil, nil, errInterrupted
+			return nil, nil, command.ErrInterrupted
 		}
 		if len(customs) == before {
-			return nil, nil, &exitError{code: 2, err: fmt.Errorf("--crd %s: holds no CustomResourceDefinition", oneLine(name))}
+			return nil, nil, &command.ExitError{Code: 2, Err: fmt.Errorf("--crd %s: holds no CustomResourceDefinition", oneLine(name))}
 		}
 	}
 	return customs, notes, nil

@@ -11,8 +11,8 @@ import (
 	"stoic/schema"
 )
 
-// command is how the runner of GitHub Actions reads one line.
-type command struct {
+// runnerCommand is how the runner of GitHub Actions reads one line.
+type runnerCommand struct {
 	name       string
 	properties map[string]string
 	data       string
@@ -20,7 +20,7 @@ type command struct {
 
 // readCommand reads a line as the runner does: properties end at the first "::", are separated by commas, and their
 // names end at the first "=".
-func readCommand(line string) (c command, ok bool) {
+func readCommand(line string) (c runnerCommand, ok bool) {
 	rest, ok := strings.CutPrefix(line, "::")
 	head, data, closed := strings.Cut(rest, "::")
 	if !ok || !closed {
@@ -45,13 +45,13 @@ func checkCommands(t *testing.T, out string, findings []finding) {
 	}
 	for i, f := range findings {
 		got, ok := readCommand(lines[i])
-		want := command{name: f.Severity, data: f.Message, properties: map[string]string{"title": string(f.Code)}}
+		want := runnerCommand{name: f.Severity, data: f.Message, properties: map[string]string{"title": string(f.Code)}}
 		if f.File == "" || f.File == standardInput {
 			want.data = f.place() + ": " + f.Message
 		} else {
 			want.properties["file"], want.properties["line"], want.properties["col"] = f.File, strconv.Itoa(f.Line), strconv.Itoa(f.Column)
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(command{})); diff != "" || !ok {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(runnerCommand{})); diff != "" || !ok {
 			t.Errorf("%s\n%s", lines[i], diff)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"stoic/cli/command"
 	"stoic/test/faults/apimodel"
 	"stoic/test/faults/apimodel/server"
 	"stoic/training"
@@ -309,7 +310,7 @@ func TestLiveInterrupted(t *testing.T) {
 	cmd.SetOut(&out)
 	cmd.SetArgs([]string{"--live", "--kubeconfig", s.kubeconfig})
 	err := cmd.ExecuteContext(ctx)
-	if !errors.Is(err, errInterrupted) || out.Len() > 0 {
+	if !errors.Is(err, command.ErrInterrupted) || out.Len() > 0 {
 		t.Errorf("%v, stdout %q", err, out.String())
 	}
 }

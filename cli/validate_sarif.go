@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stoic/cli/command"
 	"stoic/schema"
 	"stoic/schema/crd/check"
 )
@@ -90,7 +91,7 @@ type sarifLogical struct {
 func (r *report) sarif(out io.Writer) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{},
 		Bases: map[string]sarifArtifact{sourceRoot: {Description: &sarifText{"The folder in which the command ran."}}}}
-	run.Tool.Driver = sarifDriver{Name: "stoic", Version: version}
+	run.Tool.Driver = sarifDriver{Name: "stoic", Version: command.Version}
 	codes := r.codes
 	if codes == nil {
 		codes = schema.Codes()

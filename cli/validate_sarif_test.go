@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"stoic/cli/command"
 	"stoic/schema"
 )
 
@@ -194,7 +195,7 @@ func checkSARIF(t *testing.T, text []byte, findings int) (fingerprints []string)
 	}
 	driver := c.object("driver", c.object("tool", run["tool"])["driver"])
 	rules := c.rules(driver["rules"])
-	if driver["name"] != "stoic" || driver["version"] != version || len(rules) != len(schema.Codes()) {
+	if driver["name"] != "stoic" || driver["version"] != command.Version || len(rules) != len(schema.Codes()) {
 		t.Errorf("driver %v %v with %d rules", driver["name"], driver["version"], len(rules))
 	}
 	results, ok := run["results"].([]any)

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/tools/txtar"
 
+	"stoic/cli/command"
 	"stoic/schema"
 	"stoic/training/kinds"
 )
@@ -31,9 +32,9 @@ func runValidate(stdin string, args ...string) (out, errOut string, code int, er
 	cmd.SetErr(&talk)
 	cmd.SetArgs(args)
 	err = cmd.Execute()
-	var ended *exitError
+	var ended *command.ExitError
 	if errors.As(err, &ended) {
-		code = ended.code
+		code = ended.Code
 	} else if err != nil {
 		code = -1
 	}

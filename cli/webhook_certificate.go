@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"stoic/cli/command"
 	"stoic/controller/access"
 	"stoic/controller/conversion/manifest"
 	"stoic/convert"
@@ -55,7 +56,7 @@ wrong, 130 it was interrupted.`,
 	cmd.Flags().IntVar(&f.days, "days", 365, "how long the certificate is valid")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is defined above
 	none := cobra.NoFileCompletions
-	completeFlags(cmd, map[string]cobra.CompletionFunc{"service": none, "secret": none, "days": none})
+	command.CompleteFlags(cmd, map[string]cobra.CompletionFunc{"service": none, "secret": none, "days": none})
 	return cmd
 }
 
@@ -64,17 +65,17 @@ func (f *certificateFlags) check() error {
 	namespace, name, both := strings.Cut(f.service, "/")
 	switch {
 	case f.file == "" && f.service == "":
-		return usageError(errors.New("--filename: not found, must be a file of manifests, or --service be given"))
+		return command.UsageError(errors.New("--filename: not found, must be a file of manifests, or --service be given"))
 	case f.file != "" && f.service != "":
-		return usageError(errors.New("--service: found with --filename, must be one of the two"))
+		return command.UsageError(errors.New("--service: found with --filename, must be one of the two"))
 	case f.service != "" && (!both || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Label(name)) > 0):
-		return usageError(fmt.Errorf("--service: found %q, must be NAMESPACE/NAME, two names of lower case letters, digits and -", f.service))
+		return command.UsageError(fmt.Errorf("--service: found %q, must be NAMESPACE/NAME, two names of lower case letters, digits and -", f.service))
 	case f.secret != "" && len(validation.IsDNS1123Subdomain(f.secret)) > 0:
-		return usageError(fmt.Errorf("--secret: found %q, must be a name of lower case letters, digits, - and dots", f.secret))
+		return command.UsageError(fmt.Errorf("--secret: found %q, must be a name of lower case letters, digits, - and dots", f.secret))
 	case f.service != "" && f.crds != "":
-		return usageError(errors.New("--crds: found with --service, must be given with --filename"))
+		return command.UsageError(errors.New("--crds: found with --service, must be given with --filename"))
 	case f.days < 1 || f.days > longest:
-		return usageError(fmt.Errorf("--days: found %d, must be 1 to %d", f.days, longest))
+		return command.UsageError(fmt.Errorf("--days: found %d, must be 1 to %d", f.days, longest))
 	}
 	return nil
 }
@@ -93,10 +94,10 @@ func (f *certificateFlags) run(ctx context.Context, in io.Reader, out io.Writer,
 	}
 	content, err := source{name: f.file, stdin: f.file == "-"}.read(ctx, in)
 	switch {
-	case errors.Is(err, errInterrupted):
+	case errors.Is(err, command.ErrInterrupted):
 		return err
 	case err != nil:
-		return usageError(fmt.Errorf("--filename: %w", err))
+		return command.UsageError(fmt.Errorf("--filename: %w", err))
 	}
 	all, err := manifestsOf(content)
 	if err != nil {
@@ -169,7 +170,7 @@ func (f *certificateFlags) writeCRDs(all []map[string]any) (rest []map[string]an
 		return nil, err
 	}
 	if err := os.WriteFile(f.crds, b.Bytes(), 0o644); err != nil {
-		return nil, usageError(fmt.Errorf("--crds: %w", err))
+		return nil, command.UsageError(fmt.Errorf("--crds: %w", err))
 	}
 	return rest, nil
 }

@@ -105,7 +105,7 @@ func (o Operator) goMod() ([]byte, error) {
 %s
 
 // go tool stoic: it generates and checks the CRD, and starts a control plane.
-tool stoic
+tool stoic/cmd/stoic
 
 require (
 %s)

@@ -30,10 +30,6 @@ Helm 4 takes over what ` + "`kubectl apply -k deploy`" + ` has installed: ` + "`
 chart does not set stay as they are, so the Deployment of training-operator, which mounts a certificate, is to be deleted before:
 ` + "`kubectl delete deployment -n kubeflow training-operator`" + `. Its jobs run on meanwhile.
 
-` + "`helm test training-operator -n kubeflow`" + ` runs ` + "`stoic validate --live`" + ` as the operator's service account: the image runs, the API server is
-reached, the rights suffice to list jobs of the kinds that are served, and this version rejects none of those in the release's
-namespace, or in ` + "`watchNamespace`" + `.
-
 A namespace has one operator: a second release in it is refused. It would have the lease and the selector of the first one.
 
 The operator's role has the rights that the values need: groups of a gang scheduler are its affair with ` + "`gangSchedulerName`" + ` or

@@ -157,7 +157,6 @@ func byHelm(t *testing.T, s *system) {
 	image, tag := supplies.Split(supplies.Operator)
 	s.helm(t, "upgrade", "--install", "training-operator", filepath.Join(s.root, "deploy/chart"), "--namespace=kubeflow", "--take-ownership", "--force-conflicts",
 		"--wait", "--timeout=4m", "--set=image.repository="+image, "--set-string=image.tag="+tag, "--set-string=podLabels.installed-by=helm")
-	s.helm(t, "test", "training-operator", "--namespace=kubeflow", "--timeout=3m")
 	if by := s.kubectl(t, "", "get", "pods", "--namespace=kubeflow", "--selector=installed-by=helm", "--output=name"); by == "" {
 		t.Error("no operator is the chart's")
 	}
@@ -185,7 +184,6 @@ func freshByHelm(t *testing.T, s *system) {
 	if diff := cmp.Diff([]string{"trained"}, s.lines(t, ns, "job-worker-0", "trained")); diff != "" {
 		t.Errorf("what the worker said (-want +got):\n%s", diff)
 	}
-	s.helm(t, "test", "training-operator", "--namespace=kubeflow", "--timeout=3m")
 }
 
 func (s *system) helm(t *testing.T, args ...string) {

@@ -24,7 +24,7 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	cmd := exec.CommandContext(ctx, build(t, "."), "up", "--once", "--source", source)
+	cmd := exec.CommandContext(ctx, build(t, "./cmd/stoic"), "up", "--once", "--source", source)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it stops what it has started
 	cmd.Env = append(os.Environ(), "TMPDIR="+temporary)
 	var says strings.Builder

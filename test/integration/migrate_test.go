@@ -163,7 +163,7 @@ func (m *migrating) calls(t *testing.T, code int, out string, says ...string) {
 			args = append(args, s)
 		}
 	}
-	cmd := exec.CommandContext(context.Background(), build(t, ".", raceDetector()...), args...)
+	cmd := exec.CommandContext(context.Background(), build(t, "./cmd/stoic", raceDetector()...), args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var ended *exec.ExitError

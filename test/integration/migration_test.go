@@ -169,7 +169,7 @@ func (m *migration) run(t *testing.T, commands string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	bin := t.TempDir()
-	program, err := filepath.Abs(build(t, ".", m.flags...))
+	program, err := filepath.Abs(build(t, "./cmd/stoic", m.flags...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ type schemaChanges struct {
 func TestSchemaChanges(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := &schemaChanges{rig: bareRig(t, cluster.Options{}), kind: &servedKind{Kind: trainingversions.TFJob(), plural: "tfjobs",
-		command: []string{build(t, ".", raceDetector()...), "webhook"}}}
+		command: []string{build(t, "./cmd/stoic", raceDetector()...), "webhook"}}}
 	s.left, s.served, s.old = s.namespace(t, "left"), s.namespace(t, "served"), s.kind.Versions[0].Name
 	s.permit(t)
 	s.webhook = s.kind.serve(t, t, s.rig, s.left)

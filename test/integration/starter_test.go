@@ -10,7 +10,7 @@ import (
 // the permissions that they ship.
 func TestStarter(t *testing.T) {
 	t.Parallel() // it mostly waits
-	stoic := build(t, ".")
+	stoic := build(t, "./cmd/stoic")
 	engine, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)

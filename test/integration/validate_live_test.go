@@ -62,7 +62,7 @@ func TestValidateLive(t *testing.T) {
 // validateLive runs the command as a user would.
 func (r *rig) validateLive(t *testing.T, kubeconfig string, args ...string) (out, talk string, code int) {
 	t.Helper()
-	cmd := exec.Command(build(t, ".", raceDetector()...), append([]string{"validate", "--live", "--kubeconfig", kubeconfig}, args...)...)
+	cmd := exec.Command(build(t, "./cmd/stoic", raceDetector()...), append([]string{"validate", "--live", "--kubeconfig", kubeconfig}, args...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var ended *exec.ExitError

@@ -133,7 +133,7 @@ func newRollOut(t *testing.T) *rollOut {
 		t.Fatal(err)
 	}
 	r.rig = bareRig(t, cluster.Options{})
-	program, err := filepath.Abs(build(t, ".", r.rig.flags...))
+	program, err := filepath.Abs(build(t, "./cmd/stoic", r.rig.flags...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ type servedKind struct {
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	r := bareRig(t, cluster.Options{Nodes: -1})
-	stoic := build(t, ".", raceDetector()...)
+	stoic := build(t, "./cmd/stoic", raceDetector()...)
 	job := func(container string) string {
 		return `{"template":{"spec":{"containers":[{"name":"` + container + `","image":"x"}]}}}`
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/yaml"
-
 	"stoic/cli/cluster"
 	"stoic/test/operator"
 	"stoic/training"
@@ -108,9 +106,7 @@ func chartInstalls(t *testing.T, r *rig, h helm) {
 	if bound := r.names(t, "clusterrolebindings"); strings.Contains(bound, "/training-operator") {
 		t.Errorf("an operator of one namespace has cluster role bindings:\n%s", bound)
 	}
-	r.chartTest(t, h)
 	h.run(t, append(namespaced, "--set=kinds={TFJob}")...)
-	r.chartTest(t, h)
 	if out, err := h.try(t, "install", "second", chart, "-n", "training", "--set=name=second"); err == nil || !strings.Contains(out, "has a training operator already, the Deployment training-operator") {
 		t.Errorf("a second operator in the namespace: %v\n%s", err, out)
 	}
@@ -147,7 +143,7 @@ func (r *rig) chartConverts(t *testing.T, h helm, chart string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := filepath.Abs(build(t, ".", r.flags...))
+	program, err := filepath.Abs(build(t, "./cmd/stoic", r.flags...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,35 +189,6 @@ func (r *rig) chartConverts(t *testing.T, h helm, chart string) {
 func (r *rig) names(t *testing.T, args ...string) string {
 	t.Helper()
 	return r.kubectl(t, nil, append([]string{"get", "-o", "name"}, args...)...)
-}
-
-// chartTest runs the command of the pod of helm test, as its service account.
-func (r *rig) chartTest(t *testing.T, h helm) {
-	t.Helper()
-	var pod struct {
-		Spec struct {
-			ServiceAccountName string
-			Containers         []struct{ Command, Args []string }
-		}
-	}
-	if err := yaml.Unmarshal([]byte(h.run(t, "get", "hooks", "stoic", "-n", "training")), &pod); err != nil || len(pod.Spec.Containers) != 1 {
-		t.Fatalf("read the hook: %v, %+v", err, pod)
-	}
-	if c := pod.Spec.Containers[0]; strings.Join(c.Command, " ") != "/stoic" || pod.Spec.ServiceAccountName != "training-operator" {
-		t.Errorf("the hook runs %v as %s", c.Command, pod.Spec.ServiceAccountName)
-	}
-	test := func(user string) (string, error) {
-		command := exec.CommandContext(t.Context(), build(t, ".", r.flags...), pod.Spec.Containers[0].Args...)
-		command.Env = append(os.Environ(), "KUBECONFIG="+r.cluster.UserKubeconfig(user))
-		out, err := command.CombinedOutput()
-		return string(out), err
-	}
-	if out, err := test("chart"); err != nil || !strings.Contains(out, "0 rejected") {
-		t.Errorf("the test says %v\n%s", err, out)
-	}
-	if out, err := test("stranger"); err == nil || !strings.Contains(out, "forbidden") {
-		t.Errorf("without the rights the test says %v\n%s", err, out)
-	}
 }
 
 // overlaysApply: the API server accepts each object of each overlay.

@@ -35,7 +35,7 @@ func rows(text string) (found [][]string) {
 var (
 	folders = map[string]string{"plan": "training/plan", "controller": "controller", "apply": "controller/apply", "cache": "controller/cache", "consistency": "controller/consistency",
 		"events": "controller/events", "queue": "controller/queue", "operator": "training/operator", "convert": "training/convert", "schema": "schema", "training": "training", "kinds": "training/kinds",
-		"integration": "test/integration", "cli": "cli", "deploy": "deploy", "crd": "schema/crd", "crdtest": "tools/crdtest",
+		"integration": "test/integration", "cli": "cli", "manager": "cli/manager", "deploy": "deploy", "crd": "schema/crd", "crdtest": "tools/crdtest",
 		"v2beta1": "training/operator", "integrations": "tools/integrations", "generate": "deploy/integrations/generate"}
 	testName  = regexp.MustCompile(`^([a-z]+)\.(Test\w+)(?:/(.+))?$`)
 	storyName = regexp.MustCompile(`^(plan|convert|v2beta1)/([\w-]+)/(.+)$`)

@@ -27,7 +27,7 @@ func touched() []string {
 // about them, are no part of a kind. Nor is the list of the kinds that had no scale subresource in training-operator 1.9, which no
 // new kind joins.
 func besides() map[string][]string {
-	return map[string][]string{"MPIJob": {"cli/controller.go", "deploy/rbac/mpijob.yaml", "deploy/rbac/Kustomization", "deploy/components/namespaced/kustomization.yaml",
+	return map[string][]string{"MPIJob": {"cli/manager/controller.go", "deploy/rbac/mpijob.yaml", "deploy/rbac/Kustomization", "deploy/components/namespaced/kustomization.yaml",
 		"training/kinds/mpijob_pods.go", "training/kinds/v2beta1/", "training/versions/", "deploy/mpijob-v2beta1/", "deploy/components/mpijob-versions/",
 		"deploy/chart/templates/", "deploy/chart/crd-files/", "deploy/chart/values.yaml", "cli/convert.go", "schema/crd/shape.go"},
 		"XGBoostJob": {"training/versions/offline/", "schema/crd/shape.go"}}

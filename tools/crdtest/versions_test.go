@@ -100,7 +100,7 @@ func (r resolver) ResolveEndpoint(string, string, int32) (*url.URL, error) {
 // stoic webhook certificate. Objects are well-formed and malformed.
 func TestWebhook(t *testing.T) {
 	stoic := filepath.Join(t.TempDir(), "stoic")
-	if out, err := command("go", "build", "-o", stoic, ".").CombinedOutput(); err != nil {
+	if out, err := command("go", "build", "-o", stoic, "./cmd/stoic").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	crd := patched(t, installed, ofSeveralVersions()[installed])

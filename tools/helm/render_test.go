@@ -165,9 +165,9 @@ func parse(t *testing.T, text string) map[string]any {
 	return values
 }
 
-// documents splits rendered templates into documents, without those of NOTES.txt and of hooks.
+// documents splits rendered templates into documents, without NOTES.txt.
 func documents(rendered map[string]string) []string {
-	return split(rendered, func(name string) bool { return name != notes && !strings.Contains(name, "/templates/tests/") })
+	return split(rendered, func(name string) bool { return name != notes })
 }
 
 // split returns the documents of some templates.

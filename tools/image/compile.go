@@ -13,7 +13,7 @@ import (
 )
 
 // linking returns the linker flags of the operator; the Makefile and the Dockerfile have the same.
-func linking(version string) string { return "-s -w -X stoic/cli.version=" + version }
+func linking(version string) string { return "-s -w -X stoic/cli/command.Version=" + version }
 
 // compiling returns the arguments of the go command, except the output path.
 func compiling(version string) []string {

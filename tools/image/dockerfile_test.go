@@ -168,7 +168,7 @@ func TestDockerfileThatDiffers(t *testing.T) {
 		{"-trimpath ", ""},
 		{" -buildvcs=false", ""},
 		{"-s -w ", ""},
-		{"stoic/cli.version", "stoic/cli.other"},
+		{"stoic/cli/command.Version", "stoic/cli/command.Other"},
 		{"ln -s stoic", "ln -s other"},
 		{"FROM scratch", "FROM alpine"},
 		{"FROM scratch", "FROM scratch\nRUN true"},

@@ -1,4 +1,4 @@
-package cli
+package manager
 
 import (
 	"encoding/json"
@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"stoic/cli/command"
 	"stoic/training"
-	"stoic/training/kinds"
 )
 
 // waiting returns the parsed flags.
@@ -30,7 +30,9 @@ func waiting(t *testing.T, args ...string) *waitFlags {
 func waitTemplate(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "template.yaml")
-	write(t, file, []byte(text))
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	return "--pytorch-init-container-template-file=" + file
 }
 
@@ -130,23 +132,9 @@ func TestWaitMistakes(t *testing.T) {
 			if strings.Contains(err.Error(), "\n") {
 				t.Errorf("more than one line: %q", err)
 			}
-			if ended, ok := err.(*exitError); !ok || ended.code != 2 {
+			if ended, ok := err.(*command.ExitError); !ok || ended.Code != 2 {
 				t.Errorf("%#v is no usage error", err)
 			}
 		})
-	}
-}
-
-// TestKindsOfExamples: the demonstration watches exactly those kinds that its jobs have.
-func TestKindsOfExamples(t *testing.T) {
-	py, tf := example{kind: kinds.PyTorchJob()}, example{kind: kinds.TFJob()}
-	for _, test := range []struct {
-		some []example
-		want []*training.Kind
-	}{{nil, nil}, {[]example{tf, tf}, []*training.Kind{kinds.TFJob()}}, {[]example{tf, py}, []*training.Kind{kinds.PyTorchJob(), kinds.TFJob()}}} {
-		got := kindsOf(test.some)
-		if len(got) != len(test.want) || len(got) > 0 && (got[0] != test.want[0] || got[len(got)-1] != test.want[len(got)-1]) {
-			t.Errorf("%v: %v, want %v", test.some, kindNames(got), kindNames(test.want))
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"context"
@@ -6,13 +6,13 @@ import (
 	"io"
 )
 
-// errInterrupted: a signal came before the call was done.
-var errInterrupted = errors.New("interrupted")
+// ErrInterrupted: a signal came before the call was done.
+var ErrInterrupted = errors.New("interrupted")
 
-// await returns what do returns, or errInterrupted if the context ends first. In that case do continues, and its result is lost.
-func await[T any](ctx context.Context, do func() (T, error)) (value T, err error) {
+// Await returns what do returns, or ErrInterrupted if the context ends first. In that case do continues, and its result is lost.
+func Await[T any](ctx context.Context, do func() (T, error)) (value T, err error) {
 	if ctx.Err() != nil {
-		return value, errInterrupted
+		return value, ErrInterrupted
 	}
 	type outcome struct {
 		value T
@@ -25,7 +25,7 @@ func await[T any](ctx context.Context, do func() (T, error)) (value T, err error
 	}()
 	select {
 	case <-ctx.Done():
-		return value, errInterrupted
+		return value, ErrInterrupted
 	case o := <-done:
 		return o.value, o.err
 	}
@@ -44,7 +44,7 @@ func (r *interruptible) Read(p []byte) (int, error) {
 		bytes []byte
 		err   error
 	}
-	read, err := await(r.ctx, func() (part, error) {
+	read, err := Await(r.ctx, func() (part, error) {
 		buffer := make([]byte, size)
 		n, err := r.from.Read(buffer)
 		return part{buffer[:n], err}, nil

@@ -1,7 +1,6 @@
-package cli
+package manager
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -15,13 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
-	"stoic/controller"
+	"stoic/cli/command"
 	"stoic/controller/election"
 	"stoic/controller/program"
 	"stoic/training"
 	"stoic/training/kinds"
-	"stoic/training/operator"
-	"stoic/training/versions"
 )
 
 // controllerFlags are the flags of the operator that this one replaces, under the same names. Defaults differ where those of that
@@ -47,7 +44,8 @@ type controllerFlags struct {
 	log                   program.LogFlags
 }
 
-func newControllerCommand() *cobra.Command {
+// NewController returns the command that runs the operator.
+func NewController() *cobra.Command {
 	var f controllerFlags
 	cmd := &cobra.Command{
 		Use:   "controller",
@@ -69,8 +67,8 @@ are in use).`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.register(cmd.Flags())
-	completeLog(cmd)
-	completeFlags(cmd, map[string]cobra.CompletionFunc{"enable-scheme": completeKinds, "namespace": cobra.NoFileCompletions})
+	command.CompleteLog(cmd)
+	command.CompleteFlags(cmd, map[string]cobra.CompletionFunc{"enable-scheme": CompleteKinds, "namespace": cobra.NoFileCompletions})
 	return cmd
 }
 
@@ -85,7 +83,7 @@ func (f *controllerFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.threads, "controller-threads", 8, "jobs of one kind that are worked on at the same time")
 	flags.Float32Var(&f.qps, "kube-api-qps", 200, "requests per second to the API server; -1 for no limit")
 	flags.IntVar(&f.burst, "kube-api-burst", 400, "requests to the API server at once")
-	flags.Float32Var(&f.eventQPS, "event-qps", defaultEventQPS, "events per second to the API server, beside its other requests; -1 for no limit")
+	flags.Float32Var(&f.eventQPS, "event-qps", DefaultEventQPS, "events per second to the API server, beside its other requests; -1 for no limit")
 	flags.BoolVar(&f.leaderElect, "leader-elect", false, "let one of several processes work, chosen by a lease")
 	flags.StringVar(&f.leaseName, "leader-election-id", "1ca428e5.training-operator.kubeflow.org", "name of the lease")
 	flags.StringVar(&f.leaseSpace, "leader-election-namespace", "", `namespace of the lease (default: $MY_POD_NAMESPACE, else "kubeflow")`)
@@ -101,9 +99,9 @@ func (f *controllerFlags) register(flags *pflag.FlagSet) {
 	}
 }
 
-// defaultEventQPS reports a burst of 10,000 rejected jobs, with all their problems, in 20 minutes. A higher rate would burden small API
+// DefaultEventQPS reports a burst of 10,000 rejected jobs, with all their problems, in 20 minutes. A higher rate would burden small API
 // servers, where every event is a write.
-const defaultEventQPS = 50
+const DefaultEventQPS = 50
 
 // meaningless returns flags of the replaced operator that have no effect here, as there is no admission webhook.
 func meaningless() []string {
@@ -130,27 +128,27 @@ func (f *controllerFlags) fill(flags *pflag.FlagSet) {
 // check returns what is wrong with the flags, before anything is started.
 func (f *controllerFlags) check() error {
 	if f.namespace != "" && len(validation.IsDNS1123Label(f.namespace)) > 0 {
-		return usageError(fmt.Errorf("--namespace: found %q, must be the name of one namespace, or be left out for all", f.namespace))
+		return command.UsageError(fmt.Errorf("--namespace: found %q, must be the name of one namespace, or be left out for all", f.namespace))
 	}
 	switch {
 	case f.probes == "":
-		return usageError(errors.New(`--health-probe-bind-address: found "", must be an address such as ":8081", or "0" for nowhere`))
+		return command.UsageError(errors.New(`--health-probe-bind-address: found "", must be an address such as ":8081", or "0" for nowhere`))
 	case f.leaseName == "":
-		return usageError(errors.New(`--leader-election-id: found "", must be a name`))
+		return command.UsageError(errors.New(`--leader-election-id: found "", must be a name`))
 	case f.threads < 1:
-		return usageError(fmt.Errorf("--controller-threads: found %d, must be at least 1", f.threads))
+		return command.UsageError(fmt.Errorf("--controller-threads: found %d, must be at least 1", f.threads))
 	case f.qps == 0 || f.qps != f.qps: // NaN is no rate
-		return usageError(fmt.Errorf("--kube-api-qps: found %v, must be positive, or -1 for no limit", f.qps))
+		return command.UsageError(fmt.Errorf("--kube-api-qps: found %v, must be positive, or -1 for no limit", f.qps))
 	case f.burst < 1:
-		return usageError(fmt.Errorf("--kube-api-burst: found %d, must be at least 1", f.burst))
+		return command.UsageError(fmt.Errorf("--kube-api-burst: found %d, must be at least 1", f.burst))
 	case f.eventQPS == 0 || f.eventQPS != f.eventQPS:
-		return usageError(fmt.Errorf("--event-qps: found %v, must be positive, or -1 for no limit", f.eventQPS))
+		return command.UsageError(fmt.Errorf("--event-qps: found %v, must be positive, or -1 for no limit", f.eventQPS))
 	case f.gangScheduler != "" && len(validation.IsDNS1123Subdomain(strings.ToLower(f.gangScheduler))) > 0:
-		return usageError(fmt.Errorf("--gang-scheduler-name: found %q, must be the name of a scheduler, or be left out for none", f.gangScheduler))
+		return command.UsageError(fmt.Errorf("--gang-scheduler-name: found %q, must be the name of a scheduler, or be left out for none", f.gangScheduler))
 	case f.addedUser == 0 || f.addedUser < -1 || f.addedUser > math.MaxInt32:
-		return usageError(fmt.Errorf("--added-container-user: found %d, must be from 1 to %d, or -1 for none", f.addedUser, math.MaxInt32))
+		return command.UsageError(fmt.Errorf("--added-container-user: found %d, must be from 1 to %d, or -1 for none", f.addedUser, math.MaxInt32))
 	case f.gangScheduler != "" && f.nativeGang:
-		return usageError(errors.New("--native-gang-scheduling: found beside --gang-scheduler-name, must be one of the two"))
+		return command.UsageError(errors.New("--native-gang-scheduling: found beside --gang-scheduler-name, must be one of the two"))
 	}
 	return errors.Join(f.conversion.Check(), f.metrics.Check())
 }
@@ -168,11 +166,11 @@ func (f *controllerFlags) served() ([]*training.Kind, error) {
 	for i := range all {
 		all[i] = all[i].In(surroundings)
 	}
-	return named("--enable-scheme", f.kinds, all)
+	return Named("--enable-scheme", f.kinds, all)
 }
 
-// named returns the kinds with these names, in all their versions; without a name, all kinds. The flag is named in the error.
-func named(flag string, names []string, all []*training.Kind) ([]*training.Kind, error) {
+// Named returns the kinds with these names, in all their versions; without a name, all kinds. The flag is named in the error.
+func Named(flag string, names []string, all []*training.Kind) ([]*training.Kind, error) {
 	if len(names) == 0 {
 		return all, nil
 	}
@@ -195,7 +193,7 @@ func named(flag string, names []string, all []*training.Kind) ([]*training.Kind,
 			}
 		}
 		if !found {
-			return nil, usageError(fmt.Errorf("%s: found %q, must be one of %s", flag, name, strings.Join(known, ", ")))
+			return nil, command.UsageError(fmt.Errorf("%s: found %q, must be one of %s", flag, name, strings.Join(known, ", ")))
 		}
 	}
 	return picked, nil
@@ -224,12 +222,12 @@ func (f *controllerFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	o := daemon{config: config, kinds: kinds, namespace: f.namespace, threads: f.threads, eventQPS: f.eventQPS,
-		metrics: f.metrics, conversion: f.conversion, probes: f.probes, profiling: f.profiling, log: log, logFlags: &f.log}
+	p := Process{Config: config, Kinds: kinds, Namespace: f.namespace, Threads: f.threads, EventQPS: f.eventQPS,
+		Metrics: f.metrics, Conversion: f.conversion, Probes: f.probes, Profiling: f.profiling, Log: log, LogFlags: &f.log}
 	if f.leaderElect {
-		o.election = &election.Lease{Namespace: f.leaseSpace, Name: f.leaseName}
+		p.Election = &election.Lease{Namespace: f.leaseSpace, Name: f.leaseName}
 	}
-	return o.run(cmd.Context())
+	return p.Run(cmd.Context())
 }
 
 func (f *controllerFlags) config() (*rest.Config, error) {
@@ -239,27 +237,4 @@ func (f *controllerFlags) config() (*rest.Config, error) {
 	}
 	config.QPS, config.Burst = f.qps, f.burst
 	return config, nil
-}
-
-// daemon is the running program: the process, and the kinds that it serves.
-type daemon struct {
-	config     *rest.Config
-	kinds      []*training.Kind
-	namespace  string
-	threads    int
-	eventQPS   float32
-	metrics    program.MetricsFlags
-	conversion program.ConversionFlags
-	probes     string // address, or "0"
-	profiling  bool
-	election   *election.Lease
-	log        *zap.Logger
-	logFlags   *program.LogFlags // that made the log
-}
-
-func (o daemon) run(ctx context.Context) error {
-	registry := program.NewRegistry()
-	return program.Process{Registry: registry, Version: version, UserAgent: "stoic", Metrics: o.metrics, Conversion: o.conversion, Converts: versions.Kinds(), Probes: o.probes, Profiling: o.profiling, Log: o.logFlags,
-		Controller: controller.Options{Name: operator.Name, Config: o.config, Watches: operator.Watches(o.kinds, operator.NewMetrics(registry)),
-			Namespace: o.namespace, Workers: o.threads, EventQPS: o.eventQPS, Lease: o.election, Log: o.log}}.Run(ctx)
 }

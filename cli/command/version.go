@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"encoding/json"
@@ -9,10 +9,11 @@ import (
 	"stoic/controller/program"
 )
 
-// version is set by the linker: -X stoic/cli.version=v1.2.3.
-var version = "dev"
+// Version of the program. It is set by the linker: -X stoic/cli/command.Version=v1.2.3.
+var Version = "dev"
 
-func newVersionCommand() *cobra.Command {
+// NewVersion returns the command that prints what the program is.
+func NewVersion() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:     "version",
@@ -20,7 +21,7 @@ func newVersionCommand() *cobra.Command {
 		Example: "  stoic version\n  stoic version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b := program.BuildOf(version)
+			b := program.BuildOf(Version)
 			switch output {
 			case "json":
 				encoder := json.NewEncoder(cmd.OutOrStdout())
@@ -30,10 +31,10 @@ func newVersionCommand() *cobra.Command {
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "stoic %s (%s, %s)\n", b.Version, b.Go, b.Platform)
 				return err
 			}
-			return usageError(fmt.Errorf("--output: found %q, must be \"json\" or be left out", output))
+			return UsageError(fmt.Errorf("--output: found %q, must be \"json\" or be left out", output))
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", `"json" for programs`)
-	completeFlags(cmd, map[string]cobra.CompletionFunc{"output": oneOf("json")})
+	CompleteFlags(cmd, map[string]cobra.CompletionFunc{"output": OneOf("json")})
 	return cmd
 }

@@ -1,4 +1,4 @@
-package cli
+package manager
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"stoic/cli/command"
 	"stoic/controller/program"
 	"stoic/training/operator"
 	"stoic/training/versions"
@@ -20,7 +21,8 @@ type webhookFlags struct {
 	log        program.LogFlags
 }
 
-func newWebhookCommand() *cobra.Command {
+// NewWebhook returns the command that only converts objects.
+func NewWebhook() *cobra.Command {
 	var f webhookFlags
 	cmd := &cobra.Command{
 		Use:   "webhook",
@@ -35,8 +37,7 @@ Environment: GOMEMLIMIT (instead of nine tenths of the container's memory limit)
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.register(cmd.Flags())
-	completeLog(cmd)
-	cmd.AddCommand(newCertificateCommand())
+	command.CompleteLog(cmd)
 	return cmd
 }
 
@@ -50,9 +51,9 @@ func (f *webhookFlags) register(flags *pflag.FlagSet) {
 func (f *webhookFlags) check() error {
 	switch {
 	case f.probes == "":
-		return usageError(errors.New(`--health-probe-bind-address: found "", must be an address such as ":8081", or "0" for nowhere`))
+		return command.UsageError(errors.New(`--health-probe-bind-address: found "", must be an address such as ":8081", or "0" for nowhere`))
 	case f.conversion.Address == "0":
-		return usageError(fmt.Errorf("--conversion-bind-address: found %q, must be an address such as \":9443\"", f.conversion.Address))
+		return command.UsageError(fmt.Errorf("--conversion-bind-address: found %q, must be an address such as \":9443\"", f.conversion.Address))
 	}
 	return errors.Join(f.conversion.Check(), f.metrics.Check())
 }
@@ -67,5 +68,5 @@ func (f *webhookFlags) run(cmd *cobra.Command) error {
 	}
 	program.KeepWithinMemory(log)
 	return program.Conversion{Name: operator.Name, Kinds: versions.Kinds(), Flags: f.conversion, Metrics: f.metrics, Probes: f.probes,
-		Registry: program.NewRegistry(), Version: version, Log: log, LogFlags: &f.log}.Run(cmd.Context())
+		Registry: program.NewRegistry(), Version: command.Version, Log: log, LogFlags: &f.log}.Run(cmd.Context())
 }

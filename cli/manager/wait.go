@@ -1,4 +1,4 @@
-package cli
+package manager
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
+	"stoic/cli/command"
 	"stoic/schema"
 	"stoic/training"
 )
@@ -34,21 +35,21 @@ func (f *waitFlags) register(flags *pflag.FlagSet) {
 func (f *waitFlags) cluster() (training.Cluster, error) {
 	cluster := training.Cluster{Domain: os.Getenv("CUSTOM_CLUSTER_DOMAIN"), WaitFor: training.WaitWith(f.image, f.tries)}
 	if f.tries < 1 {
-		return cluster, usageError(fmt.Errorf("--pytorch-init-container-max-tries: found %d, must be at least 1", f.tries))
+		return cluster, command.UsageError(fmt.Errorf("--pytorch-init-container-max-tries: found %d, must be at least 1", f.tries))
 	}
 	text, err := os.ReadFile(f.file)
 	if errors.Is(err, fs.ErrNotExist) && f.file == waitFile {
 		return cluster, nil
 	}
 	if err != nil {
-		return cluster, usageError(fmt.Errorf("--pytorch-init-container-template-file: %w", err))
+		return cluster, command.UsageError(fmt.Errorf("--pytorch-init-container-template-file: %w", err))
 	}
 	containers, err := f.template(string(text))
 	if err == nil {
 		_, err = containers("job-master-0")
 	}
 	if err != nil {
-		return cluster, usageError(fmt.Errorf("--pytorch-init-container-template-file: %s: %w", f.file, err))
+		return cluster, command.UsageError(fmt.Errorf("--pytorch-init-container-template-file: %s: %w", f.file, err))
 	}
 	cluster.WaitFor = func(host string) []json.RawMessage {
 		filled, _ := containers(host) // which it did when it was tried; a host is a host
@@ -57,8 +58,8 @@ func (f *waitFlags) cluster() (training.Cluster, error) {
 	return cluster, nil
 }
 
-// inCluster returns the kinds as "up" serves them: with the defaults.
-func inCluster(kinds []*training.Kind) []*training.Kind {
+// WithDefaults returns the kinds as "up" serves them: with the defaults.
+func WithDefaults(kinds []*training.Kind) []*training.Kind {
 	for i := range kinds {
 		kinds[i] = kinds[i].In(training.Cluster{WaitFor: training.WaitWith(training.WaitImage, training.WaitTries)})
 	}
