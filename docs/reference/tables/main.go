@@ -1,5 +1,5 @@
-// Tables writes the reference pages in docs/reference from the program's own data: its metrics, flags, kinds, codes and reasons, and its
-// answers to wrong values. The pages must not be edited.
+// Tables writes the reference pages in docs/reference from the program's own data: its metrics, flags, kinds, codes and reasons.
+// The pages must not be edited.
 //
 //	go run ./docs/reference/tables          writes them
 //	go run ./docs/reference/tables -check   lists those that are not as they would be written, and exits with 1
@@ -24,7 +24,6 @@ type page struct {
 func pages() []page {
 	return []page{
 		{"additions.md", additions}, {"codes.md", codes}, {"crd-codes.md", crdCodes}, {"events.md", events}, {"flags.md", flags}, {"kinds.md", kindsPage}, {"metrics.md", metrics},
-		{"validation.md", validation},
 	}
 }
 
