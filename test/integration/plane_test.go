@@ -11,27 +11,12 @@ import (
 	"stoic/test/operator"
 )
 
-// tierVariable selects what runs: make test leaves it empty and runs the tests that call quick; make check sets it to "1" and runs
-// those that call full, and no others; "all" is for other releases and stores, once in a night. So no test runs in both.
-const tierVariable = "STOIC_FULL"
+// quick marks a test that make test runs, full one that make check runs (operator.Quick).
+func quick(t *testing.T) { t.Helper(); operator.Quick(t) }
 
-// quick marks a test that make test runs. Every test calls quick or full first.
-func quick(t *testing.T) {
-	t.Helper()
-	if os.Getenv(tierVariable) == "1" {
-		t.Skip("make test runs it; " + tierVariable + "=1 selects the others")
-	}
-}
+func full(t *testing.T) { t.Helper(); operator.Full(t) }
 
-// full marks a test that make check runs.
-func full(t *testing.T) {
-	t.Helper()
-	if !isFull() {
-		t.Skip(tierVariable + "=1 runs it, as make check does")
-	}
-}
-
-func isFull() bool { return os.Getenv(tierVariable) != "" }
+func isFull() bool { return operator.IsFull() }
 
 // one is the control plane that tests share which change nothing but objects in namespaces of their own. It has the shipped CRDs,
 // and is started by the first test that asks for it.
