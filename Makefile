@@ -35,10 +35,6 @@ TEST := go test -vet=off
 # All is compiled in one way, that of the image and of the local control plane: a build cache has a package once for each way.
 export CGO_ENABLED := 0
 export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
-# The race detector needs a C compiler; a machine without one still runs the tests.
-RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race,)
-RACING := $(if $(RACE),CGO_ENABLED=1)
-
 # The example operators that have CRDs of their own, and how those of one are written.
 EXAMPLES := foobar crontab foobarset foo mydeployment
 EXAMPLE_CRDS = go run ./schema/crd -types ./examples/operators/$(1) -o examples/operators/$(1)/deploy/crd $(2)
@@ -47,7 +43,7 @@ EXAMPLE_CRDS = go run ./schema/crd -types ./examples/operators/$(1) -o examples/
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1
 
 .DEFAULT_GOAL := help
-.PHONY: help build image chart demo test unit integration e2e vuln faults fuzz bench bench-convert generate clients verify
+.PHONY: help build image chart demo test check integration e2e vuln faults fuzz bench bench-convert generate clients verify
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,52 +62,18 @@ chart: ## write bin/chart: the Helm chart of a release, whose values name its im
 demo: build ## try it: a real control plane, three operators, right objects and wrong ones
 	@bin/stoic up --once
 
-test: unit integration ## run all tests
+test: ## run what a change must pass: unit tests, each promise once on a real control plane, a sample of the fault rig
+	@PARALLEL='$(PARALLEL)' test/run.sh test
 
-unit: ## run the tests that need no control plane
-	@echo "== unit tests, golden files, properties, fuzz seeds ($(if $(RACE),with,no C compiler: without) the race detector)"
-	$(RACING) $(TEST) $(RACE) -short -timeout 20m ./...
-	@echo "== the budgets of a conversion (docs/performance.md)"
-	$(TEST) -count=1 -run Budget -v ./convert ./training/convert
-	@echo "== the local control plane's own unit tests"
-	cd localcluster && $(RACING) go test $(RACE) ./access ./kubelet ./plane ./simulation ./supervise
-	@echo "== the CRDs, read as the API server reads them"
-	cd tools && go test -count=1 ./crdtest ./crdcheck
-	@echo "== the clients: as they would be generated of the CRDs (TypeScript, Python and Java where npm is)"
-	cd clients/go && $(TEST) -count=1 ./...
-	cd tools && go test -count=1 ./clients
-	cd tools/dropin && $(TEST) -count=1 ./...
-	@echo "== the health checks for other programs, and the rules by which those read a job"
-	cd tools/integrations && go test -count=1 ./...
-	@echo "== the chart, rendered by Helm 4 and Helm 3"
-	cd tools/helm && go test -count=1 ./...
-	@echo "== the image: two builds, both platforms, a registry, the Dockerfile"
-	cd tools/image && $(TEST) -count=1 -timeout 30m ./...
-	@echo "== the workflows"
-	cd tools/lint && $(TEST) -count=1 .
-	@echo "== alerts and recording rules, on series; every expression names what there is"
-	cd tools/promql && go test -count=1 .
-	@echo "== what is said of known vulnerabilities"
-	cd tools/vuln && $(TEST) -count=1 .
+check: ## run all other tests: race detector, chart, image, alerts, clients, the whole of test/integration, malformed objects
+	@STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' PARALLEL='$(PARALLEL)' test/run.sh check
 
-integration: ## run the tests on real control planes (KUBERNETES=1.35, STORE=kine, CRS=aggregated: only test/integration, on that)
-	@echo "== integration tests (the first run compiles the control plane: some minutes)"
+integration: ## run all of test/integration on another release or store (KUBERNETES=1.35, STORE=kine, CRS=aggregated, RIGHTS=all, LARGE=1)
 	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)' -store '$(STORE)'
 	@$(if $(KUBERNETES),cd localcluster && go mod tidy -diff -modfile=kubernetes-$(KUBERNETES).mod)
-ifneq ($(KUBERNETES)$(STORE)$(CRS),)
-	$(if $(filter kine,$(STORE)),cd localcluster/kine && go vet ./...)
-	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) $(TEST) -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
-else
-	$(RACING) $(TEST) $(RACE) -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
-	$(TEST) -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
-	STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' $(TEST) -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
-	@echo "== the tutorial for authors of operators, step by step (docs/authors.md)"
-	$(TEST) -count=1 -v -timeout 20m ./test/authors
-	@echo "== the clients in Go, TypeScript, Python and Java (those whose toolchain is there), and what the API server publishes"
-	$(TEST) -count=1 -v -timeout 15m ./test/clients
-	@echo "== the fault rig: its fixed sample, and what it stands on (make faults runs all of it); a tiny benchmark"
-	$(TEST) -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/apimodel ./test/bench
-endif
+	@$(if $(filter kine,$(STORE)),cd localcluster/kine && go vet ./...)
+	STOIC_FULL=all STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) \
+	  $(TEST) -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
 
 e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)
 	STOIC_E2E=1 $(TEST) -count=1 -v -p 1 -parallel 3 -timeout 90m ./test/e2e/...

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# test/run.sh test|check runs the tests of make test or of make check, part by part. A part that fails does not stop the others. The
+# end says how many tests ran and how long each part took. The Makefile exports how all is compiled (GOFLAGS, CGO_ENABLED).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+temporary=$(mktemp -d)
+prepare=
+finish() {
+  [ -z "$prepare" ] || kill "$prepare" 2>/dev/null || true
+  rm -rf "$temporary"
+}
+trap finish EXIT
+export COUNT=$temporary/count # what gotestsum's command at the end writes, and this script reads
+failed=
+
+# record TITLE SECONDS RESULT adds a line to the summary: how many tests ran, were skipped and failed is in $COUNT.
+record() {
+  local ran=- skipped=- failures=-
+  [ ! -s "$COUNT" ] || read -r ran skipped failures < "$COUNT"
+  rm -f "$COUNT"
+  [ "$3" = passed ] || failed=1
+  printf '%-70s %6s %8s %7s %6d s  %s\n' "$1" "$ran" "$skipped" "$failures" "$2" "$3" >> "$temporary/summary"
+}
+
+# part TITLE FOLDER FORMAT ARGUMENTS runs go test in a folder. FORMAT is pkgname for a line for each package and the output of what
+# failed, or standard-verbose for all output as it comes.
+part() {
+  local title=$1 folder=$2 format=$3 began=$SECONDS result=passed
+  shift 3
+  echo
+  echo "== $title (at $SECONDS s)"
+  (cd "$folder" && "$gotestsum" --format "$format" --hide-summary skipped \
+    --post-run-command "bash -c 'echo \$((TESTS_TOTAL - TESTS_SKIPPED)) \$TESTS_SKIPPED \$TESTS_FAILED > \"\$COUNT\"'" \
+    -- -vet=off "$@") || result=FAILED
+  record "$title" $((SECONDS - began)) "$result"
+}
+
+# summary prints what ran. It is the result of the script.
+summary() {
+  echo
+  printf '%-70s %6s %8s %7s %8s\n' part tests skipped failed time
+  cat "$temporary/summary"
+  echo "in all $SECONDS s"
+  [ -z "$failed" ]
+}
+
+# The first time on a machine, the local control plane is compiled for some minutes. That goes on while the unit tests run.
+compile_control_plane() {
+  go run ./cli/cluster/prepare > "$temporary/prepare.log" 2>&1 &
+  prepare=$!
+}
+
+await_control_plane() {
+  local began=$SECONDS result=passed tail=
+  echo
+  echo "== the local control plane, which has been compiled meanwhile if this machine had none (at $SECONDS s)"
+  tail -n +1 -f "$temporary/prepare.log" &
+  tail=$!
+  wait "$prepare" || result=FAILED
+  kill "$tail"
+  wait "$tail" || true
+  prepare=
+  [ "$result" = passed ] || cat "$temporary/prepare.log"
+  record "the local control plane (after the unit tests)" $((SECONDS - began)) "$result"
+}
+
+mkdir -p bin
+go build -C tools -o ../bin/gotestsum gotest.tools/gotestsum
+gotestsum=$PWD/bin/gotestsum
+
+quick() {
+  compile_control_plane
+  part "unit tests, golden files, properties, fuzz seeds" . pkgname -short -timeout 20m ./...
+  await_control_plane
+  part "each promise once on a real control plane" . standard-verbose -count=1 -v -parallel "$PARALLEL" -timeout 20m ./test/integration
+  part "the fault rig: a sample" . standard-verbose -count=1 -v -parallel 2 -timeout 20m -run '^TestSample$' ./test/faults
+}
+
+# race runs the unit tests of packages that start goroutines once more, with the race detector, if there is a C compiler.
+race() {
+  if ! command -v "$(go env CC)" > /dev/null; then
+    echo "no C compiler: the race detector does not run"
+    return
+  fi
+  CGO_ENABLED=1 part "what runs concurrently, with the race detector" . pkgname -race -short -timeout 20m ./controller/... ./training/operator ./cli/...
+  CGO_ENABLED=1 part "the local control plane's own unit tests" localcluster pkgname -race ./access ./kubelet ./plane ./simulation ./supervise
+}
+
+complete() {
+  export STOIC_FULL=1
+  compile_control_plane
+  race
+  for module in $(git ls-files '*/go.mod' | xargs -n 1 dirname | grep -vE '^localcluster|^test/'); do
+    part "module $module" "$module" pkgname -count=1 -timeout 30m ./...
+  done
+  await_control_plane
+  part "starting and stopping control planes" . standard-verbose -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
+  part "floods of events, namespaces that end" . standard-verbose -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
+  part "all that make test does not show on a real control plane" . standard-verbose -count=1 -v -parallel "$PARALLEL" -timeout 60m ./test/integration
+  part "the tutorial for authors of operators, and clients in every language that is installed" . standard-verbose -count=1 -v -p 1 -timeout 20m ./test/authors ./test/clients
+  part "the fault rig: one case of each kind, malformed objects, a tiny benchmark" . standard-verbose -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/apimodel ./test/bench
+}
+
+case ${1:-} in
+test) quick ;;
+check) complete ;;
+*)
+  echo "usage: test/run.sh test|check" >&2
+  exit 2
+  ;;
+esac
+summary
