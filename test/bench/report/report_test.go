@@ -1,7 +1,6 @@
 package report
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -144,42 +143,5 @@ func TestCharts(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"rss-over-pods.svg", "rejected.svg"}, names); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestPerformancePage: tables and plots of the page are those of the JSON beside it.
-func TestPerformancePage(t *testing.T) {
-	root := filepath.Join("..", "..", "..")
-	const name = "docs/performance.md"
-	text, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(text)
-	for _, plots := range []string{"docs/performance", "docs/performance/beside-v1.9.4"} {
-		file := plots + "/bench.json"
-		r, err := Read(filepath.Join(root, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := r.OnPage(page, pageBegin(file, plots, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, page); diff != "" {
-			t.Errorf("the page is not as the JSON is (-want +got); the command stands in the page:\n%s", diff)
-		}
-		for _, f := range r.Charts() {
-			got, err := os.ReadFile(filepath.Join(root, plots, f.Name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(f.Chart.SVG()), string(got)); diff != "" {
-				t.Errorf("%s is not as the JSON is (-want +got):\n%s", f.Name, diff)
-			}
-			if shown := strings.TrimPrefix(plots, "docs/") + "/" + f.Name; !strings.Contains(page, shown) {
-				t.Errorf("the page does not show %s", shown)
-			}
-		}
 	}
 }

@@ -138,35 +138,19 @@ func TestCatchTellsApart(t *testing.T) {
 		t.Skip("it compiles")
 	}
 	harmless := Bug{Name: "harmless", Package: "./test/faults/seeded", Run: "^TestParse$",
-		Edits: []Edit{{"test/faults/seeded/table.go", "// Table returns a Markdown table of all bugs.\n", "// Another comment.\n"}}}
+		Edits: []Edit{{"test/faults/seeded/bug.go", "// All returns the bugs, in order of name.\n", "// Another comment.\n"}}}
 	if caught, output, err := harmless.Catch(t.Context(), root); caught || err != nil {
 		t.Errorf("a bug that does no harm: %v, %v\n%s", caught, err, output)
 	}
 	nowhere := harmless
 	nowhere.Run = "^TestThatIsNotThere$"
 	broken := harmless
-	broken.Edits = []Edit{{"test/faults/seeded/table.go", "// Table returns a Markdown table of all bugs.\n", "var x = y\n"}}
+	broken.Edits = []Edit{{"test/faults/seeded/bug.go", "// All returns the bugs, in order of name.\n", "var x = y\n"}}
 	gone := harmless
-	gone.Edits = []Edit{{"test/faults/seeded/table.go", "// There is no such line.\n", ""}}
+	gone.Edits = []Edit{{"test/faults/seeded/bug.go", "// There is no such line.\n", ""}}
 	for _, b := range []Bug{nowhere, broken, gone} {
 		if caught, _, err := b.Catch(t.Context(), root); caught || err == nil {
 			t.Errorf("%s %s %q: %v, %v", b.Package, b.Run, b.Edits[0].After, caught, err)
-		}
-	}
-}
-
-func TestTable(t *testing.T) {
-	table, err := Table()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bugs, _ := All()
-	if rows := strings.Count(table, "\n"); rows != len(bugs)+2 {
-		t.Errorf("%d lines for %d bugs", rows, len(bugs))
-	}
-	for line := range strings.Lines(table) {
-		if strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 3 {
-			t.Errorf("not two cells: %s", line)
 		}
 	}
 }
