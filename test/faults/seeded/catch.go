@@ -1,13 +1,11 @@
 package seeded
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -21,17 +19,14 @@ func (b Bug) Catch(ctx context.Context, root string) (caught bool, output string
 		return false, "", fmt.Errorf("make a folder for %s: %w", b.Name, err)
 	}
 	defer os.RemoveAll(dir)
-	if dir, err = filepath.Abs(dir); err != nil {
-		return false, "", fmt.Errorf("find the folder of %s: %w", b.Name, err)
-	}
 	file, err := b.Overlay(root, dir)
 	if err != nil {
 		return false, "", err
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", file, "-vet=off", "-count=1", "-timeout="+cmp.Or(b.Within, usually).String(), "-run", b.Run, b.Package)
+	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", file, "-vet=off", "-count=1", "-timeout="+b.Within.String(), "-run", b.Run, b.Package)
 	cmd.Dir = root
 	// An expected failure need not be kept. What the test builds has the bug as well: an operator, for a control plane.
-	cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=true", "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+file))
+	cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=true", "STOIC_FULL=all", "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+file))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	text, err := cmd.CombinedOutput()
@@ -44,10 +39,8 @@ func (b Bug) Catch(ctx context.Context, root string) (caught bool, output string
 		return false, output, fmt.Errorf("try to catch %s: no test is called %s in %s", b.Name, b.Run, b.Package)
 	case err == nil:
 		return false, output, nil
-	case !errors.As(err, &exit):
-		return false, output, fmt.Errorf("try to catch %s: %w", b.Name, err)
-	case strings.Contains(output, "--- FAIL: ") || strings.Contains(output, "\npanic: ") || strings.HasPrefix(output, "panic: "):
+	case errors.As(err, &exit) && (strings.Contains(output, "--- FAIL: ") || strings.Contains("\n"+output, "\npanic: ")):
 		return true, output, nil
 	}
-	return false, output, fmt.Errorf("try to catch %s: the test did not run:\n%s", b.Name, output)
+	return false, output, fmt.Errorf("try to catch %s: the test did not run: %w\n%s", b.Name, err, output)
 }
