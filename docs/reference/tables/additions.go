@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"stoic/training/kinds"
 )
 
@@ -16,25 +18,25 @@ func additions() (string, error) {
 			if v.UserWinsIf != "" {
 				winner += "; the user's if " + v.UserWinsIf
 			}
-			rows = append(rows, []string{code(k.Name) + " " + code(k.Version), code(v.Name), v.When, winner, code(v.Instead)})
+			row := []string{code(k.Name) + " " + code(k.Version), code(v.Name), v.When, winner, code(v.Instead)}
+			rows = joined(rows, row)
 		}
 	}
 	return `# What is added to pods, and which value counts
 
 A pod of a job is its template and what this page lists. Two rules:
 
-* **A user's setting wins over a preference of the operator.** What only works in one way, such as how replicas find each other, is
-  set by the operator. If the template has a value of its own there, the user gets a warning with the path, and the value is not used.
-* **Whatever admits the containers of the template admits the pod.** An added container has no amounts and no privileges of its own.
+* **A user's setting wins over a preference of the operator.** The operator sets what only works in one way, such as how replicas find
+  each other. If the template has another value there, the user gets a warning with the path, and the value is not used.
+* **Whatever admits the containers of the template admits the pod.** An added container adds no resources and no privileges.
 
 ## Environment variables
 
-They are added to the containers that [kinds.md](kinds.md) names, behind those of the template. A name occurs once in a container. Where the
-operator's value replaces the template's it takes its place in the list, so that ` + "`$(NAME)`" + ` in later variables still works. What
-` + "`envFrom`" + ` brings cannot be seen by the operator, and Kubernetes lets a variable of ` + "`env`" + ` win over it: set a
-preference such as ` + "`PYTHONUNBUFFERED`" + ` in ` + "`env`" + `.
+They are added to the containers that [kinds.md](kinds.md) names, after those of the template. A name occurs once in a container. An
+operator's value that replaces the template's takes its place in the list, so that ` + "`$(NAME)`" + ` in later variables still works.
+The operator does not see ` + "`envFrom`" + `, over which ` + "`env`" + ` wins: set a preference such as ` + "`PYTHONUNBUFFERED`" + ` in ` + "`env`" + `.
 
-` + table([]string{"kind", "variable", "set in (empty: all replicas)", "counts if both set it", "field to use instead"}, rows) + `
+` + table([]string{"kind", "variables", "set in (empty: all replicas)", "counts if both set it", "field to use instead"}, rows) + `
 ## Everything else
 
 ` + table([]string{"what", "where", "counts if both set it"}, [][]string{
@@ -58,4 +60,17 @@ preference such as ` + "`PYTHONUNBUFFERED`" + ` in ` + "`env`" + `.
 	}) + `
 Nothing else is added: no tolerations, node selectors, affinities, sidecars or finalizers.
 `, nil
+}
+
+// joined adds a row of a variable. If it differs from the last row in the variable only, the two become one.
+func joined(rows [][]string, row []string) [][]string {
+	if len(rows) == 0 {
+		return [][]string{row}
+	}
+	last := rows[len(rows)-1]
+	if last[0] != row[0] || !slices.Equal(last[2:], row[2:]) {
+		return append(rows, row)
+	}
+	last[1] += ", " + row[1]
+	return rows
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,8 @@ func flags() (string, error) {
 Every command has ` + "`-h`, `--help`" + `. Called as ` + "`manager`" + `, the program is ` + "`stoic controller`" + `; called as
 ` + "`kubectl-stoic`" + `, it is a plugin of kubectl: ` + "`kubectl stoic`" + `. kubectl completes
 it where an executable ` + "`kubectl_complete-stoic`" + ` on the PATH runs ` + "`kubectl-stoic __complete \"$@\"`" + `.
+
+Every command has examples, and most have more to say, in its ` + "`--help`" + `.
 
 Exit codes: 0 done; 1 it failed, or something is wrong with a manifest; 2 it was called wrongly, or a file or
 cluster that it was to check could not be read; 130 it was interrupted before it was done.
@@ -63,7 +66,7 @@ func command(b *strings.Builder, c *cobra.Command) {
 	if about == "" || c.Name() == "completion" { // cobra's own text is about files of shells
 		about = c.Short + "."
 	}
-	b.WriteString(strings.TrimSpace(about) + "\n")
+	b.WriteString(summary(c, about) + "\n")
 	if c.HasAvailableSubCommands() {
 		var names []string
 		for _, sub := range visible(c) {
@@ -92,9 +95,17 @@ func command(b *strings.Builder, c *cobra.Command) {
 		}
 		b.WriteString("\n")
 	}
-	if c.Example != "" {
-		b.WriteString("\n```sh\n" + unindent(c.Example) + "\n```\n")
+}
+
+// summary returns the first paragraph of the help of a command, and all of it for the commands that are run in a cluster, whose
+// administrators may not have the program at hand.
+func summary(c *cobra.Command, help string) string {
+	help = strings.TrimSpace(help)
+	if slices.Contains([]string{"stoic controller", "stoic webhook"}, c.CommandPath()) {
+		return help
 	}
+	first, _, _ := strings.Cut(help, "\n\n")
+	return first
 }
 
 // name returns a flag as "`-o`, `--output` string".
@@ -113,12 +124,4 @@ func fallback(f *pflag.Flag) string {
 		return ""
 	}
 	return code(f.DefValue)
-}
-
-func unindent(text string) string {
-	lines := strings.Split(strings.Trim(text, "\n"), "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimPrefix(l, "  ")
-	}
-	return strings.Join(lines, "\n")
 }

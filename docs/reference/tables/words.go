@@ -32,8 +32,7 @@ func codes() (string, error) {
 	return `# Codes of problems
 
 Every problem of an object has a code. It is printed by ` + "`stoic validate`" + ` and is the label ` + "`reason`" + ` of
-` + "`training_operator_jobs_rejected_total`" + `. The list is closed: codes are added, never renamed.
-` + "`stoic explain CODE`" + ` prints the same, with the example and what is said of it.
+` + "`training_operator_jobs_rejected_total`" + `. Codes are added, never renamed. ` + "`stoic explain CODE`" + ` also shows the example.
 
 ` + table([]string{"code", "what it means", "what to do", "how bad it is", "example"}, rows), nil
 }
@@ -46,14 +45,14 @@ func crdCodes() (string, error) {
 		if t.Error {
 			severity = "error"
 		}
-		rows = append(rows, []string{code(string(t.Code)), severity, t.Meaning, t.Remedy})
+		rows = append(rows, []string{code(string(t.Code)), severity, t.Meaning})
 	}
 	return `# Codes of problems of definitions
 
-What ` + "`stoic crd check`" + ` finds in a CustomResourceDefinition. ` + "`stoic explain CODE`" + ` prints the same. Warnings fail with
-` + "`--strict`" + ` only; ` + "`--ignore CODE`" + ` passes over them. The list is closed: codes are added, never renamed.
+What ` + "`stoic crd check`" + ` finds in a CustomResourceDefinition. ` + "`stoic explain CODE`" + ` says what to do. Warnings fail only with
+` + "`--strict`" + `; ` + "`--ignore CODE`" + ` suppresses them. Codes are added, never renamed.
 
-` + table([]string{"code", "severity", "what it means", "what to do"}, rows), nil
+` + table([]string{"code", "severity", "what it means"}, rows), nil
 }
 
 // kindsPage lists the served kinds.
@@ -151,19 +150,15 @@ alerts may rely on them. Events come from ` + "`training-operator`" + `.
 ` + table([]string{"reason", "where", "given when"}, rows) + `
 ## Pods that cannot run
 
-What the pod layer says of a pod that cannot run, or that something other than its job takes away, is an event of the job
-within a second. There is one for each reason of the table that begins with ` + "`Pod`" + `, not one for each pod: it names the first
-pod, says how many more there were 0.3 s later, and repeats the words of the scheduler or the kubelet for the first.
+Why a pod cannot run, or is taken away by something other than its job, is an event of the job within a second: one for each reason
+that begins with ` + "`Pod`" + `, not one for each pod. It names the first pod with the words of the scheduler or the kubelet, and says how
+many more there were 0.3 s later.
 
     pod mnist-worker-0 and 3 more: cannot be scheduled: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.
 
 A reason that goes and comes back is reported again when the API server has dropped the first event, after an hour by
-default, and when the job is suspended and resumed. A restart of the operator changes nothing of that: the events
-themselves are the record, and nothing is written to the job.
-
-An object that the API server refuses to create is one event for each cause and generation, whichever object is refused.
-
-Both are counted when the event is sent, in ` + "`training_operator_job_problems_total`" + `, by framework and reason: a reason that
+default, and when the job is suspended and resumed, also after a restart of the operator. An object that the API server refuses to
+create is one event for each cause and generation. Both are counted when the event is sent, in ` + "`training_operator_job_problems_total`" + `, by framework and reason: a reason that
 begins with ` + "`Pod`" + `, ` + causes() + `.
 ` + "`other`" + ` stands for ` + "`PodCannotRun`" + ` and for all that has no name here.
 `, nil
