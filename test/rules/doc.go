@@ -1,6 +1,3 @@
-// Package rules answers one question: WHO MAY KNOW WHOM?
-//
-// Its tests enforce the project's structure: which package may import which, and that every folder says what question it answers.
-// They also check its texts: a job in a text is a valid job, and a test that a text names exists. Names and comments use the
-// words of Kubernetes.
+// Package rules tests the structure of the project and its texts: which layer may import which, that the exported API of the
+// engine is documented and does not change unnoticed, and that documents name tests, files and jobs that exist.
 package rules
