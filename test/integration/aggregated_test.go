@@ -24,6 +24,7 @@ const separateServer = "apiextensions-apiserver"
 // answered; when it is back, the operator continues by itself with the existing pods. An operator that starts meanwhile is alive,
 // and not ready, as it does not know what exists.
 func TestAggregatedCustomResources(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRs: cluster.CRsAggregated, CRDs: []string{filepath.Join(root, "deploy/crd")}})
 	r.permit(t)

@@ -3,13 +3,11 @@ package integration
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"stoic/cli/cluster"
 	"stoic/training"
 )
 
@@ -35,14 +33,14 @@ const averageOf500m = `metrics: [{type: Resource, resource: {name: cpu, target: 
 // TestAutoscaler: the autoscaler of an elastic job is created, follows the job and is deleted with it. The API server's own
 // defaults and spellings cause no write.
 func TestAutoscaler(t *testing.T) {
+	quick(t)
 	t.Parallel() // it mostly waits
-	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd")}})
-	r.permit(t)
-	const ns = "default"
+	r := shared(t)
+	ns := r.namespace(t, "autoscaler")
 	p := r.operator(t, ns)
 	patch := func(text string) {
 		t.Helper()
-		r.kubectl(t, nil, "patch", "pytorchjob", "job", "--type=merge", "-p", text)
+		r.kubectl(t, nil, "-n", ns, "patch", "pytorchjob", "job", "--type=merge", "-p", text)
 	}
 	r.apply(t, ns, elastic("job", averageOf500m, ""))
 	found := r.awaitDependent(t, training.Autoscalers(), ns, "job", true)
@@ -56,7 +54,7 @@ func TestAutoscaler(t *testing.T) {
 
 	// A reconcile that does not concern it, and a change that does.
 	patch(`{"spec":{"runPolicy":{"backoffLimit":5}}}`)
-	r.kubectl(t, nil, "wait", "pytorchjob/job", "--for=jsonpath={.status.observedGeneration}=2", "--timeout=3m")
+	r.kubectl(t, nil, "-n", ns, "wait", "pytorchjob/job", "--for=jsonpath={.status.observedGeneration}=2", "--timeout=3m")
 	if n := r.written(t, ns, "patch", "horizontalpodautoscalers"); n > 0 {
 		t.Errorf("it was updated %d times for nothing", n)
 	}
@@ -78,7 +76,7 @@ func TestAutoscaler(t *testing.T) {
 	patch(`{"spec":{"elasticPolicy":{"metrics":[]}}}`)
 	r.awaitDependent(t, training.Autoscalers(), ns, "job", true)
 	patch(`{"spec":{"runPolicy":{"activeDeadlineSeconds":1}}}`)
-	r.kubectl(t, nil, "wait", "pytorchjob/job", "--for=condition=Failed", "--timeout=3m")
+	r.kubectl(t, nil, "-n", ns, "wait", "pytorchjob/job", "--for=condition=Failed", "--timeout=3m")
 	r.awaitDependent(t, training.Autoscalers(), ns, "job", false)
 	if n := r.written(t, ns, "patch", "horizontalpodautoscalers"); n != 1 {
 		t.Errorf("it was updated %d times for one change", n)
@@ -100,14 +98,14 @@ func (r *rig) reported(t *testing.T, ns, job, reason string) {
 }
 
 func foreignAutoscaler(t *testing.T, r *rig) {
-	const ns = "default"
+	const ns = "autoscaler"
 	r.kubectl(t, []byte(`{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"taken"},
-		"spec":{"maxReplicas":9,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"mine"}}}`), "create", "-f", "-")
+		"spec":{"maxReplicas":9,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"mine"}}}`), "-n", ns, "create", "-f", "-")
 	before, _ := json.Marshal(r.awaitDependent(t, training.Autoscalers(), ns, "taken", true).Object["spec"])
 	r.apply(t, ns, elastic("taken", "metrics: []", "activeDeadlineSeconds: 3600"))
 	r.reported(t, ns, "taken", training.ReasonNameConflict)
 	r.awaitPods(t, ns, "taken", 1) // it runs without an autoscaler
-	r.kubectl(t, nil, "patch", "pytorchjob", "taken", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
+	r.kubectl(t, nil, "-n", ns, "patch", "pytorchjob", "taken", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
 	r.awaitPods(t, ns, "taken", 0)
 	foreign := r.awaitDependent(t, training.Autoscalers(), ns, "taken", true)
 	if after, _ := json.Marshal(foreign.Object["spec"]); string(after) != string(before) || len(foreign.GetOwnerReferences()) > 0 {
@@ -117,13 +115,13 @@ func foreignAutoscaler(t *testing.T, r *rig) {
 
 // refusedAutoscaler: the API server rejects the user's autoscaler; the job runs without one, and an event reports it.
 func refusedAutoscaler(t *testing.T, r *rig) {
-	const ns = "default"
+	const ns = "autoscaler"
 	began := time.Now()
 	r.apply(t, ns, elastic("refused", "metrics: [{type: Resource}]", ""))
 	r.reported(t, ns, "refused", training.ReasonCreateAutoscalerFailed)
 	r.awaitPods(t, ns, "refused", 1)
 	count := 0
-	for _, q := range r.requests(t) {
+	for _, q := range r.requestsIn(t, ns) {
 		if q.Verb == "create" && q.ObjectRef.Resource == "horizontalpodautoscalers" && q.ResponseStatus.Code >= 400 && q.Received.After(began) {
 			count++
 		}

@@ -63,6 +63,7 @@ func container(spec map[string]any, field, rtype string) map[string]any {
 // the operator starts, each kind has malformed objects of every sort, beside a healthy one. The healthy ones succeed, events
 // report where the mistakes are, and then no more requests are sent to the API server.
 func TestMalformedBesideHealthy(t *testing.T) {
+	full(t)
 	for name, serves := range map[string]func(*training.Kind) bool{
 		"kubeflow.org/v1":      func(k *training.Kind) bool { return k.Version == "v1" },
 		"kubeflow.org/v2beta1": func(k *training.Kind) bool { return k != kinds.MPIJob() }, // whose CRD it replaces

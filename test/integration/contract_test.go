@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,25 +15,22 @@ import (
 	"stoic/training"
 )
 
-// TestContract checks the parts of the contract with users of training-operator 1.9 that only an API server can show, on a
-// control plane as that operator leaves it. The CRD has the shape that is written by hand.
+// TestContract checks the parts of the contract with users of training-operator 1.9 that only an API server can show, on the
+// control plane that tests share. TestWithCRDOfTrainingOperator194 has one as that operator leaves it.
 func TestContract(t *testing.T) {
+	quick(t)
 	t.Parallel() // it mostly waits
-	r := newRig(t, filepath.Join(root, "test/fixtures/tfjobs-v1.9.4-written.yaml"), func(*rig) {})
+	r := shared(t)
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
 		"deadline":                     deadlineFires,
 		"deadline after a restart":     deadlineAfterRestart,
 		"time to live":                 timeToLiveFires,
-		"quota, then none":             quotaLifted,
-		"admission refuses, then not":  admissionLifted,
-		"namespace deleted":            namespaceDeleted,
 		"foreign service":              foreignService,
 		"labels edited":                labelsEdited,
 		"scaled in while pods linger":  scaledIn,
 		"scaled to none and back":      scaledToNone,
 		"two kinds of owner, one name": otherOwner,
 		"position of the store":        positionReported,
-		"many replicas":                wideJob,
 	})
 }
 

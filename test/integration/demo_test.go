@@ -15,6 +15,7 @@ import (
 // TestDemo: `stoic up --once` shows jobs and the objects of two other operators, valid and malformed, and leaves no file and no
 // process behind.
 func TestDemo(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()

@@ -2,22 +2,20 @@ package integration
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stoic/cli/cluster"
 	"stoic/schema"
 	"stoic/training"
 )
 
 // TestDeletedJobs: the status of a job that is being deleted follows its pods until the job is gone.
 func TestDeletedJobs(t *testing.T) {
+	quick(t)
 	t.Parallel() // it mostly waits
-	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
-	r.permit(t)
+	r := shared(t)
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
 		"foreign finalizer": heldByFinalizer,
 		"foreground":        deletedInForeground,

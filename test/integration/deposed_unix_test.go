@@ -17,6 +17,7 @@ import (
 // TestPausedLeader: a leader is paused for longer than its lease, as on a suspended or overloaded machine. When it wakes it finds
 // that another leads, ends with an error, and has disturbed nothing.
 func TestPausedLeader(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd")}})
 	r.permit(t)

@@ -57,10 +57,6 @@ func (e example) sound(name string) string {
 	return e.manifest(name, strings.ReplaceAll(e.spec, "NAME", name))
 }
 
-func exampleOperators() []example {
-	return []example{fooBarExample(), fooExample(), fooBarSetExample(), cronTabExample(), myDeploymentExample()}
-}
-
 func fooBarExample() example {
 	return example{
 		folder: "foobar", label: "test.example.com/operator", home: "test-operators", account: "foobar-operator", prefix: "foobar_operator",

@@ -30,14 +30,34 @@ type installed struct {
 	program string
 }
 
-// TestExamples holds the operators of examples/operators to what docs/authors.md promises of every operator on the engine:
-// malformed objects that were there before it are reported and disturb no others, a repaired one is served, dependents are
-// created, changed and deleted, and a crash between two writes changes nothing about the end. Each has its shipped permissions
-// and no others, and uses all of them. After that come what only one of the examples shows.
-func TestExamples(t *testing.T) {
+// TestFooBar holds FooBar to what docs/authors.md promises of every operator on the engine: malformed objects that were there before
+// it are reported and disturb no others, a repaired one is served, dependents are created, changed and deleted, and a crash between
+// two writes changes nothing about the end. It has its shipped permissions and no others, and uses all of them.
+func TestFooBar(t *testing.T) {
+	quick(t)
 	t.Parallel() // it mostly waits
+	examplesSuite(t, []example{fooBarExample()}, map[string]only{"FooBar in another namespace": {fooBarExample(), fooBarElsewhere}})
+}
+
+// TestExamples holds the other operators of examples/operators to the same, and shows what only one of them has.
+func TestExamples(t *testing.T) {
+	full(t)
+	t.Parallel() // it mostly waits
+	examplesSuite(t, []example{fooExample(), fooBarSetExample(), cronTabExample(), myDeploymentExample()}, map[string]only{
+		"FooBarSet in two processes": {fooBarSetExample(), fooBarSetApart},
+		"MyDeployment adopts pods":   {myDeploymentExample(), myDeploymentAdopts},
+	})
+}
+
+// only is a test of what one example has.
+type only struct {
+	of  example
+	run func(*testing.T, *installed)
+}
+
+func examplesSuite(t *testing.T, all []example, more map[string]only) {
 	options := cluster.Options{Nodes: 1, Strict: true, Users: map[string]string{}}
-	for _, e := range exampleOperators() {
+	for _, e := range all {
 		options.Users[e.folder] = e.user()
 		for _, crd := range e.crds {
 			options.CRDs = append(options.CRDs, filepath.Join(root, "test/fixtures", crd))
@@ -48,26 +68,15 @@ func TestExamples(t *testing.T) {
 	}
 	r := bareRig(t, options)
 	cases := map[string]func(*testing.T, *rig){}
-	for _, e := range exampleOperators() {
-		cases[e.kind] = func(t *testing.T, r *rig) {
-			i := &installed{r, e, build(t, "./examples/operators/"+e.folder+"/cmd", r.flags...)}
-			i.smoke(t)
-		}
+	program := func(e example) string { return build(t, "./examples/operators/"+e.folder+"/cmd", r.flags...) }
+	for _, e := range all {
+		cases[e.kind] = func(t *testing.T, r *rig) { (&installed{r, e, program(e)}).smoke(t) }
 	}
 	t.Run("smoke", func(t *testing.T) { sideBySide(t, r, cases) })
-	for name, only := range map[string]struct {
-		of  example
-		run func(*testing.T, *installed)
-	}{
-		"FooBar in another namespace": {fooBarExample(), fooBarElsewhere},
-		"FooBarSet in two processes":  {fooBarSetExample(), fooBarSetApart},
-		"MyDeployment adopts pods":    {myDeploymentExample(), myDeploymentAdopts},
-	} {
-		t.Run(name, func(t *testing.T) {
-			only.run(t, &installed{r, only.of, build(t, "./examples/operators/"+only.of.folder+"/cmd", r.flags...)})
-		})
+	for name, one := range more {
+		t.Run(name, func(t *testing.T) { one.run(t, &installed{r, one.of, program(one.of)}) })
 	}
-	for _, e := range exampleOperators() {
+	for _, e := range all {
 		t.Run("rights of "+e.kind, func(t *testing.T) { (&installed{rig: r, example: e}).rightsAreUsed(t) })
 	}
 }

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,22 +11,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"stoic/cli/cluster"
 	"stoic/training"
 )
 
 // TestFailures: a job counts what is restarted, says what failed, and does not fail because of disruptions. The test is the
 // kubelet of the pods: no scheduler places them.
 func TestFailures(t *testing.T) {
+	quick(t)
 	t.Parallel() // it mostly waits
-	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
-	r.permit(t)
+	r := shared(t)
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
-		"init container":    initContainerFails,
-		"cause of the end":  causeStaysReadable,
-		"disrupted":         disruptedIsReplaced,
-		"disrupted, Never":  evictedUnderNever,
-		"disrupted in turn": disruptedAgainAndAgain,
+		"init container":   initContainerFails,
+		"cause of the end": causeStaysReadable,
+		"disrupted":        disruptedIsReplaced,
+		"disrupted, Never": evictedUnderNever,
 	})
 }
 
@@ -143,35 +140,6 @@ func evictedUnderNever(t *testing.T, r *rig) {
 	r.awaitSuccessor(t, ns, "job-worker-0", before)
 	r.saysOfPod(t, ns, "job-worker-0", failedBy(1, "Error", 0, ""))
 	r.awaitState(t, ns, "job", training.Failed)
-}
-
-// disruptedAgainAndAgain: each replacement waits longer than the one before.
-func disruptedAgainAndAgain(t *testing.T, r *rig) {
-	ns := r.namespace(t, "again")
-	r.operator(t, ns)
-	r.apply(t, ns, manifest("job", unplaced("backoffLimit: 0", "restartPolicy: Never")))
-	var lasted []time.Duration
-	for range 2 {
-		r.awaitPods(t, ns, "job", 1)
-		before := r.pods(t, ns, "job")
-		old, err := r.typed.CoreV1().Pods(ns).Get(t.Context(), "job-worker-0", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.saysOfPod(t, ns, "job-worker-0", failedBy(1, "Error", 0, byTheKubelet))
-		r.awaitSuccessor(t, ns, "job-worker-0", before)
-		successor, err := r.typed.CoreV1().Pods(ns).Get(t.Context(), "job-worker-0", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		lasted = append(lasted, successor.CreationTimestamp.Sub(old.CreationTimestamp.Time))
-	}
-	if lasted[0] < 10*time.Second || lasted[1] < 20*time.Second {
-		t.Errorf("the pods existed for %v, want at least 10 s and 20 s", lasted)
-	}
-	if ledger := r.head(t, ns, "job").Ledger; ledger.Disruptions != 2 || ledger.Restarts != 0 {
-		t.Errorf("on record: %+v", ledger)
-	}
 }
 
 // awaitSuccessor awaits another pod of that name, in place of the one that was there before.

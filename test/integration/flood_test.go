@@ -31,6 +31,7 @@ func floodSize() int { return sized(2_500, 10_000) }
 // TestFlood: ten thousand objects, or a quarter of them (see sized), are rejected together, and the operator is killed in the
 // middle of it. Other objects are not affected, every error is reported, and none is reported twice.
 func TestFlood(t *testing.T) {
+	full(t)
 	t.Parallel() // with tests that mostly wait
 	r := newRig(t, "", func(*rig) {})
 	// The race detector would take most of the time; the other tests have it.

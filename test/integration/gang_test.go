@@ -16,19 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"stoic/cli/cluster"
 	"stoic/schema"
 	"stoic/training"
 )
 
 // TestGang: pods that a gang scheduler places. The test is the scheduler.
 func TestGang(t *testing.T) {
+	quick(t)
 	t.Parallel() // it mostly waits
-	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
-	r.permit(t)
-	t.Run("without CRD, then with it", func(t *testing.T) { gangWithoutCRD(t, r) })
-	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, pluginFixture))
-	sideBySide(t, r, map[string]func(*testing.T, *rig){
+	sideBySide(t, shared(t), map[string]func(*testing.T, *rig){
 		"from beginning to end":     gangFromBeginningToEnd,
 		"suspended and resumed":     gangSuspended,
 		"changed":                   gangChanged,

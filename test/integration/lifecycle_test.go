@@ -29,6 +29,7 @@ func sorted(words string) string {
 // TestLateCRD: the operator starts in a cluster that does not know the kind, and keeps running while the CRD is created, deleted
 // and recreated.
 func TestLateCRD(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{})
 	r.permit(t)
@@ -82,6 +83,7 @@ const leaseName = "1ca428e5.training-operator.kubeflow.org"
 
 // TestLeaderElection: one of several operators works. Each is a different user, so that the audit log shows who wrote what.
 func TestLeaderElection(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	users := []string{"first", "second", "third"}
 	options := cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd")}, Users: map[string]string{}}

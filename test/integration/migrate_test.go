@@ -61,6 +61,7 @@ type migrating struct {
 
 // TestMigrate: the command stores all objects in the version that the CRD names, so that the other one can be removed from the CRD.
 func TestMigrate(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	const namespace, user, reader = "gadgets", "migrator", "reader"
 	r := bareRig(t, cluster.Options{Nodes: -1, Users: map[string]string{user: user, reader: reader}})
@@ -117,23 +118,7 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("the second run has written %d objects, and 1 was left", written)
 	}
 	m.calls(t, 0, "nothing to do: status.storedVersions of gadgets.example.com is [v1]\n")
-	m.afterFailedMigration(t)
 	m.withoutTheOld(t, namespace)
-}
-
-// afterFailedMigration: status.storedVersions has one version, and the condition StorageMigrating of the CRD says that the migration by
-// Kubernetes has failed. The command writes all objects.
-func (m *migrating) afterFailedMigration(t *testing.T) {
-	t.Helper()
-	const failed = `[{"op":"add","path":"/status/conditions/-","value":{"type":"StorageMigrating","status":"False","reason":"MigrationFailed","message":"The migration has failed","lastTransitionTime":"2026-01-01T00:00:00Z"}}]`
-	if _, err := operator.Definitions(t, m.cluster).Patch(t.Context(), "gadgets.example.com", types.JSONPatchType, []byte(failed), metav1.PatchOptions{}, "status"); err != nil {
-		t.Fatal(err)
-	}
-	before := m.versions(t)
-	m.calls(t, 0, "600 objects of gadgets.example.com written as v1; status.storedVersions is [v1]\n", "the last StorageVersionMigration has failed")
-	if written := m.since(t, before); written != 0 {
-		t.Errorf("%d objects were written that are stored in the right version", written)
-	}
 }
 
 // store creates objects in the version that is stored at first.

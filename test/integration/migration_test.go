@@ -24,6 +24,7 @@ const deadWebhooks = "testdata/webhooks.yaml"
 // TestMigration runs the commands of docs/migration.md unchanged while jobs of all kinds run: there and back. Pods of Deployments are
 // simulated here; beside our Deployment, our operator runs as a process, with the permissions that the commands have installed.
 func TestMigration(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	all := slices.DeleteFunc(predecessors(), func(p predecessor) bool { return p.kind.Version != "v1" })
 	r := bareRig(t, cluster.Options{})
@@ -65,21 +66,6 @@ func TestMigration(t *testing.T) {
 	m.back(t)
 	m.kept(t, all, before)
 
-	m.section(t, "2. End the old operator")
-	m.section(t, "3, with Helm")
-	p = r.operator(t, "")
-	m.taken(t)
-	for _, one := range all {
-		one.store(t, r.of(one.kind), "latest", false)
-		r.of(one.kind).awaitState(t, one.space(), "latest", "Running")
-	}
-	m.kept(t, all, before)
-	nothingIsForbidden(t, r)
-	p.stop(t)
-	before = m.allPods(t, all)
-	m.section(t, "The way back, with Helm")
-	m.back(t)
-	m.kept(t, all, before)
 }
 
 // onlyGeneration: our CRDs let the operator record which generation a status is of, which it does at the second reconcile of a

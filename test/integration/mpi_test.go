@@ -2,9 +2,7 @@ package integration
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stoic/cli/cluster"
 	"stoic/schema"
 	"stoic/training"
 	"stoic/training/kinds"
@@ -22,37 +19,18 @@ import (
 
 // TestMPIJob: the differences of a kind with a launcher, under the shipped permissions.
 func TestMPIJob(t *testing.T) {
-	mpiSuite(t, filepath.Join(root, "deploy/crd/mpijobs.yaml"), true)
-}
-
-// TestMPIJobWithCRDOfTrainingOperator194 uses the shape that is written by hand.
-func TestMPIJobWithCRDOfTrainingOperator194(t *testing.T) {
-	mpiSuite(t, filepath.Join(root, "test/fixtures/mpijobs-v1.9.4-written.yaml"), false)
-}
-
-func mpiSuite(t *testing.T, crd string, keepsGeneration bool) {
+	quick(t)
 	t.Parallel() // it mostly waits
-	r := bareRig(t, cluster.Options{CRDs: []string{crd}})
-	r.permit(t)
-	r = r.of(kinds.MPIJob())
-	r.keepsGeneration = keepsGeneration
-	t.Run("scenarios", func(t *testing.T) {
-		sideBySide(t, r, map[string]func(*testing.T, *rig){
-			"happy path":                  mpiHappyPath,
-			"names":                       mpiNames,
-			"room for some workers":       mpiElastic,
-			"an author's service account": mpiOwnAccount,
-			"somebody else's ConfigMap":   mpiForeignConfig,
-			"somebody else's worker":      mpiForeignWorker,
-			"somebody else's Role":        mpiForeignRole,
-			"a Role that is refused":      mpiRefusedRole,
-			"dependents are repaired":     mpiRepaired,
-			"suspended, resumed":          mpiSuspended,
-			"rejected, then repaired":     mpiRejected,
-		})
+	sideBySide(t, shared(t).of(kinds.MPIJob()), map[string]func(*testing.T, *rig){
+		"happy path":                  mpiHappyPath,
+		"names":                       mpiNames,
+		"room for some workers":       mpiElastic,
+		"an author's service account": mpiOwnAccount,
+		"somebody else's worker":      mpiForeignWorker,
+		"somebody else's Role":        mpiForeignRole,
+		"a Role that is refused":      mpiRefusedRole,
+		"suspended, resumed":          mpiSuspended,
 	})
-	t.Run("conduct", func(t *testing.T) { nothingIsForbidden(t, r) })
-	t.Run("without the permissions for MPIJobs", func(t *testing.T) { mpiForbidden(t, r) })
 }
 
 func mpiManifest(name, more string, workers int, after string) string {
@@ -92,7 +70,7 @@ func (r *rig) hosts(t *testing.T, ns, job string) string {
 }
 
 func mpiHappyPath(t *testing.T, r *rig) {
-	ns := r.namespace(t, "happy")
+	ns := r.namespace(t, "mpi-happy")
 	p := r.operator(t, ns, "--mpi-kubectl-delivery-image", "kubectl:7")
 	r.apply(t, ns, mpiManifest("pi", "\n  cleanPodPolicy: Running", 2, "4s"))
 	r.awaitState(t, ns, "pi", training.Running)
@@ -121,7 +99,7 @@ func mpiHappyPath(t *testing.T, r *rig) {
 		pods := r.pods(t, ns, "pi")
 		return len(pods) == 1 && pods["pi-launcher"] != "", fmt.Sprint(pods)
 	})
-	if got, _ := p.metric(t, "training_operator_jobs_successful_total", `framework="mpi"`, `job_namespace="happy"`); got != 1 {
+	if got, _ := p.metric(t, "training_operator_jobs_successful_total", `framework="mpi"`, `job_namespace="mpi-happy"`); got != 1 {
 		t.Errorf("training_operator_jobs_successful_total is %v, want 1", got)
 	}
 	for _, resource := range []string{"configmaps", "serviceaccounts", "roles", "rolebindings"} {
@@ -138,7 +116,7 @@ func mpiHappyPath(t *testing.T, r *rig) {
 
 // mpiNames: a job without services may have any name that its pods and their labels can have.
 func mpiNames(t *testing.T, r *rig) {
-	ns := r.namespace(t, "names")
+	ns := r.namespace(t, "mpi-names")
 	r.operator(t, ns)
 	names := []string{"3d-unet", "my.job", "1", strings.Repeat("a", 63)}
 	for _, name := range names {
@@ -159,7 +137,7 @@ func mpiNames(t *testing.T, r *rig) {
 // mpiElastic: a launcher that discovers its hosts starts with the workers for which there is room, and finds them. A static
 // one waits.
 func mpiElastic(t *testing.T, r *rig) {
-	ns := r.namespace(t, "elastic")
+	ns := r.namespace(t, "mpi-elastic")
 	r.operator(t, ns)
 	text := strings.Replace(mpiManifest("pi", "", 6, "10m"), "command: [mpirun]",
 		`command: [sh, -c, "horovodrun --min-np 1 --host-discovery-script /etc/mpi/discover_hosts.sh python train.py"]`, 1)
@@ -196,7 +174,7 @@ func mpiElastic(t *testing.T, r *rig) {
 
 // mpiOwnAccount: an existing service account is not touched, and gets the Role; a missing one is created.
 func mpiOwnAccount(t *testing.T, r *rig) {
-	ns := r.namespace(t, "accounts")
+	ns := r.namespace(t, "mpi-accounts")
 	r.operator(t, ns)
 	r.kubectl(t, nil, "-n", ns, "create", "serviceaccount", "mine")
 	before := r.object(t, ns, "serviceaccounts", "mine")
@@ -218,29 +196,9 @@ func mpiOwnAccount(t *testing.T, r *rig) {
 	}
 }
 
-// mpiForeignConfig: foreign files are never mounted, and an event reports it.
-func mpiForeignConfig(t *testing.T, r *rig) {
-	ns := r.namespace(t, "foreign")
-	p := r.operator(t, ns)
-	r.kubectl(t, nil, "-n", ns, "create", "configmap", "pi-config", "--from-literal=hostfile=evil")
-	before := r.object(t, ns, "configmaps", "pi-config")
-	r.apply(t, ns, mpiManifest("pi", "", 1, "1s"))
-	r.reported(t, ns, "pi", "NameConflict")
-	if pods := r.pods(t, ns, "pi"); len(pods) > 0 {
-		t.Errorf("it has pods: %v", pods)
-	}
-	if after := r.object(t, ns, "configmaps", "pi-config"); after != before {
-		t.Errorf("the ConfigMap was touched: %s", cmp.Diff(before, after))
-	}
-	r.kubectl(t, nil, "-n", ns, "delete", "configmap", "pi-config", "--wait=false")
-	p.stop(t) // it would retry later; a new one tries immediately
-	r.operator(t, ns)
-	r.awaitState(t, ns, "pi", training.Succeeded)
-}
-
 // mpiForeignRole: a launcher does not get a foreign Role, and that Role is not changed.
 func mpiForeignRole(t *testing.T, r *rig) {
-	ns := r.namespace(t, "foreignrole")
+	ns := r.namespace(t, "mpi-foreignrole")
 	p := r.operator(t, ns)
 	r.kubectl(t, nil, "-n", ns, "create", "role", "pi-launcher", "--verb=get", "--resource=secrets")
 	before := r.object(t, ns, "roles", "pi-launcher")
@@ -261,7 +219,7 @@ func mpiForeignRole(t *testing.T, r *rig) {
 // mpiRefusedRole: the launcher does not begin before it has the right to exec into its workers. The Role of a job whose launcher
 // was deleted gives it no such right, and no change of the Role is admitted.
 func mpiRefusedRole(t *testing.T, r *rig) {
-	ns := r.namespace(t, "refusedrole")
+	ns := r.namespace(t, "mpi-refusedrole")
 	r.operator(t, ns)
 	r.apply(t, ns, mpiManifest("pi", "", 1, "10m"))
 	r.awaitState(t, ns, "pi", training.Running)
@@ -276,7 +234,7 @@ spec:
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata: {name: no-exec}
-spec: {policyName: no-exec, validationActions: [Deny], matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: refusedrole}}}}
+spec: {policyName: no-exec, validationActions: [Deny], matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: mpi-refusedrole}}}}
 `
 	r.kubectl(t, []byte(policy), "apply", "-f", "-")
 	await(t, "the policy to be in force", func() (bool, string) {
@@ -310,7 +268,7 @@ func (r *rig) enters(t *testing.T, ns, pod, want string) {
 // mpiForeignWorker (W8): a user who may create an MPIJob cannot choose its name such that it can exec into a foreign pod. When
 // the name is free the job runs.
 func mpiForeignWorker(t *testing.T, r *rig) {
-	ns := r.namespace(t, "victim")
+	ns := r.namespace(t, "mpi-victim")
 	p := r.operator(t, ns)
 	r.kubectl(t, nil, "-n", ns, "run", "pi-worker-0", "--image=theirs:1")
 	r.apply(t, ns, mpiManifest("pi", "", 2, "1s"))
@@ -328,33 +286,8 @@ func mpiForeignWorker(t *testing.T, r *rig) {
 	r.enters(t, ns, "pi-worker-0", "yes")
 }
 
-// mpiRepaired: what another client deletes or changes is repaired, without another trigger.
-func mpiRepaired(t *testing.T, r *rig) {
-	ns := r.namespace(t, "repaired")
-	r.operator(t, ns)
-	r.apply(t, ns, mpiManifest("pi", "", 1, "10m"))
-	r.awaitState(t, ns, "pi", training.Running)
-	kept := r.pods(t, ns, "pi")
-	for resource, name := range mpiDependents("pi") {
-		before := r.awaitDependent(t, resource, ns, name, true)
-		if err := r.client(resource, ns).Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		await(t, "another "+resource.Kind, func() (bool, string) {
-			now, err := r.client(resource, ns).Get(context.Background(), name, metav1.GetOptions{})
-			return err == nil && now.GetUID() != before.GetUID(), fmt.Sprint(err)
-		})
-	}
-	r.kubectl(t, nil, "-n", ns, "patch", "role", "pi-launcher", "--type=merge", "-p", `{"rules":[{"apiGroups":[""],"resources":["pods/exec"],"verbs":["create"]}]}`)
-	await(t, "the Role to name its pods again", func() (bool, string) {
-		rules, _ := json.Marshal(r.awaitDependent(t, training.Roles(), ns, "pi-launcher", true).Object["rules"])
-		return strings.Contains(string(rules), `"resourceNames":["pi-worker-0"]`), string(rules)
-	})
-	r.checkKept(t, ns, "pi", kept)
-}
-
 func mpiSuspended(t *testing.T, r *rig) {
-	ns := r.namespace(t, "suspended")
+	ns := r.namespace(t, "mpi-suspended")
 	r.operator(t, ns)
 	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {suspend: true}", 1, "10m"))
 	r.awaitState(t, ns, "pi", training.Suspended)
@@ -368,38 +301,5 @@ func mpiSuspended(t *testing.T, r *rig) {
 		return len(pods) == 0, fmt.Sprint(pods)
 	})
 	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {suspend: false}", 1, "1s"))
-	r.awaitState(t, ns, "pi", training.Succeeded)
-}
-
-// mpiRejected (W41): a malformed spec is a condition, and is not retried before it is changed.
-func mpiRejected(t *testing.T, r *rig) {
-	ns := r.namespace(t, "refused")
-	r.operator(t, ns)
-	right := mpiManifest("pi", "", 1, "1s")
-	r.apply(t, ns, strings.Replace(right, "slotsPerWorker: 2", "mainContainer: main", 1))
-	head := r.awaitRejected(t, ns, "pi")
-	const says = `spec.mainContainer: found "main", must be the name of a container of the workers`
-	if message := head.Status.Condition(training.Failed).Message; !strings.Contains(message, says) {
-		t.Errorf("the condition says %s", message)
-	}
-	await(t, "the event", func() (bool, string) {
-		events := r.events(t, ns, "pi")
-		return slices.ContainsFunc(events, func(e event) bool { return e.Reason == "MPIJobFailedValidation" && strings.Contains(e.Message, says) }), fmt.Sprint(events)
-	})
-	r.apply(t, ns, strings.Replace(right, "slotsPerWorker: 2", "mainContainer: mpi", 1))
-	r.awaitState(t, ns, "pi", training.Succeeded)
-}
-
-// mpiForbidden: where only the other kinds are permitted, an MPIJob reports the missing right.
-func mpiForbidden(t *testing.T, r *rig) {
-	ns := r.namespace(t, "forbidden")
-	r.kubectl(t, nil, "delete", "clusterrolebinding", "training-operator-mpijob")
-	r.operator(t, ns)
-	r.apply(t, ns, mpiManifest("pi", "", 1, "1s"))
-	r.reported(t, ns, "pi", training.ReasonDependentUnavailable)
-	if pods := r.pods(t, ns, "pi"); len(pods) > 0 {
-		t.Errorf("it has pods: %v", pods)
-	}
-	r.kubectl(t, nil, "apply", "-f", filepath.Join(root, "deploy/rbac/mpijob.yaml"))
 	r.awaitState(t, ns, "pi", training.Succeeded)
 }

@@ -24,36 +24,35 @@ import (
 
 // TestNativeGang: kube-scheduler itself places pods together, all or none (Kubernetes 1.36 and 1.37, with their feature gates).
 func TestNativeGang(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{GangScheduling: true, CRDs: []string{filepath.Join(root, "deploy/crd")}})
 	r.permit(t)
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
-		"waits until it fits":        nativeGangFits,
-		"pods after their group":     nativeGangOrder,
-		"suspended and resumed":      nativeGangSuspended,
-		"changed":                    nativeGangChanged,
-		"a member succeeds":          nativeGangMemberSucceeds,
-		"of another kind":            nativeGangOfPyTorch,
-		"of an MPIJob":               nativeGangOfMPI,
-		"without the flag, no group": nativeGangOff,
+		"waits until it fits":    nativeGangFits,
+		"pods after their group": nativeGangOrder,
+		"suspended and resumed":  nativeGangSuspended,
+		"changed":                nativeGangChanged,
+		"of an MPIJob":           nativeGangOfMPI,
 	})
 }
 
 // TestNativeGangOfMPIV2Beta1: the launcher, whose pod the Job controller creates, is placed together with its workers.
 func TestNativeGangOfMPIV2Beta1(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{GangScheduling: true, CRDs: []string{filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml")}})
 	r.permit(t, "deploy/mpijob-v2beta1/rbac.yaml")
 	r = r.of(v2beta1.MPIJob())
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
-		"waits until it fits":   nativeGangFitsLauncher,
-		"waits for workers":     nativeGangWaits,
-		"suspended and resumed": nativeGangOfMPISuspended,
+		"waits until it fits": nativeGangFitsLauncher,
 	})
 }
 
-// TestNativeGangNotServed: an event says why there are no pods; other jobs are not affected.
-func TestNativeGangNotServed(t *testing.T) {
+// TestGangNotServed: where a gang scheduler's groups are not served, an event says why there are no pods; other jobs are not
+// affected. Once Volcano is installed the job goes on.
+func TestGangNotServed(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
 	r.permit(t)
@@ -66,6 +65,7 @@ func TestNativeGangNotServed(t *testing.T) {
 	}
 	r.apply(t, ns, manifest("wrong", "\n  tfReplicaSpecs: {}\n"))
 	r.awaitState(t, ns, "wrong", training.Failed)
+	t.Run("without CRD, then with it", func(t *testing.T) { gangWithoutCRD(t, r) })
 }
 
 // nativeVersion returns the version that the release of Kubernetes serves; empty before 1.36, whose pods name a Workload.
@@ -216,37 +216,6 @@ func nativeGangChanged(t *testing.T, r *rig) {
 	})
 }
 
-// nativeGangMemberSucceeds: the scheduler no longer counts it; another member that is lost is replaced nevertheless.
-func nativeGangMemberSucceeds(t *testing.T, r *rig) {
-	ns := r.namespace(t, "native-succeeds")
-	r.operator(t, ns, "--native-gang-scheduling")
-	r.apply(t, ns, manifest("job", "\n  successPolicy: AllWorkers"+endless("", "replicas: 2")))
-	r.awaitActive(t, ns, "job", 2)
-	before := r.pods(t, ns, "job")
-	r.kubectl(t, nil, "-n", ns, "annotate", "pod", "job-worker-0", "simulation.stoic/exit-code=0")
-	await(t, "a success", func() (bool, string) {
-		head := r.head(t, ns, "job")
-		return head.Status.ReplicaStatuses["Worker"].Succeeded == 1, describe(&head.Status)
-	})
-	r.kubectl(t, nil, "-n", ns, "delete", "pod", "job-worker-1", "--wait=false")
-	await(t, "another pod that runs", func() (bool, string) {
-		pods := r.pods(t, ns, "job")
-		return pods["job-worker-1"] != "" && pods["job-worker-1"] != before["job-worker-1"] && r.head(t, ns, "job").Status.ReplicaStatuses["Worker"].Active == 1, fmt.Sprint(pods)
-	})
-}
-
-func nativeGangOfPyTorch(t *testing.T, r *rig) {
-	r = r.of(kinds.PyTorchJob())
-	ns := r.namespace(t, "native-pytorch")
-	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "PyTorchJob")
-	r.kubectl(t, []byte(`{"apiVersion":"kubeflow.org/v1","kind":"PyTorchJob","metadata":{"name":"job"},"spec":{"pytorchReplicaSpecs":{"Worker":{"replicas":2,
-		"template":{"metadata":{"annotations":{"simulation.stoic/exit-code":"0","simulation.stoic/run-for":"1s"}},"spec":{"containers":[{"name":"pytorch","image":"training:1"}]}}}}}}`), "-n", ns, "create", "-f", "-")
-	_, groups := nativeKinds()
-	r.awaitDependent(t, groups, ns, "job", true)
-	r.awaitState(t, ns, "job", training.Succeeded)
-	r.awaitDependent(t, groups, ns, "job", false)
-}
-
 // inGroup returns for each pod of a job whether it is a member of the job's group.
 func (r *rig) inGroup(t *testing.T, ns, job string) map[string]bool {
 	t.Helper()
@@ -342,53 +311,4 @@ func nativeGangFitsLauncher(t *testing.T, r *rig) {
 	r.awaitState(t, ns, "pi", training.Succeeded)
 	_, groups := nativeKinds()
 	r.awaitDependent(t, groups, ns, "pi", false)
-}
-
-// nativeGangWaits: the workers are the gang, and the launcher joins it when they are ready.
-func nativeGangWaits(t *testing.T, r *rig) {
-	ns := r.namespace(t, "native-waits")
-	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
-	r.apply(t, ns, mpi2Manifest("pi", "launcherCreationPolicy: WaitForWorkersReady", "{cleanPodPolicy: None}", ends("3s"), 2, ""))
-	r.hasMinCount(t, ns, "pi", 2)
-	r.awaitState(t, ns, "pi", training.Running)
-	r.allInGroup(t, ns, "pi", 3)
-	r.awaitState(t, ns, "pi", training.Succeeded)
-}
-
-// nativeGangOfMPISuspended: afterwards the launcher's Job is the same, and the group is a new one, of which all pods are members.
-func nativeGangOfMPISuspended(t *testing.T, r *rig) {
-	ns := r.namespace(t, "native-mpi-suspended")
-	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
-	_, groups := nativeKinds()
-	r.apply(t, ns, mpi2Manifest("pi", "", "{cleanPodPolicy: None}", "{}", 2, ""))
-	r.awaitState(t, ns, "pi", training.Running)
-	group, job := r.awaitDependent(t, groups, ns, "pi", true), r.batchJob(t, ns, "pi-launcher")
-	r.kubectl(t, nil, "-n", ns, "patch", "mpijob", "pi", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
-	r.awaitState(t, ns, "pi", training.Suspended)
-	r.awaitDependent(t, groups, ns, "pi", false)
-	await(t, "its pods to be gone", func() (bool, string) {
-		pods := r.inGroup(t, ns, "pi")
-		return len(pods) == 0, fmt.Sprint(pods)
-	})
-	r.kubectl(t, nil, "-n", ns, "patch", "mpijob", "pi", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":false}}}`)
-	r.awaitState(t, ns, "pi", training.Running)
-	r.allInGroup(t, ns, "pi", 3)
-	if again := r.awaitDependent(t, groups, ns, "pi", true); again.GetUID() == group.GetUID() {
-		t.Error("the group was not created again")
-	}
-	if again := r.batchJob(t, ns, "pi-launcher"); again == nil || again.UID != job.UID {
-		t.Error("the launcher's Job was created again")
-	}
-}
-
-func nativeGangOff(t *testing.T, r *rig) {
-	ns := r.namespace(t, "native-off")
-	r.operator(t, ns)
-	r.apply(t, ns, manifest("job", worker("", "")))
-	r.awaitState(t, ns, "job", training.Succeeded)
-	for _, q := range r.requestsIn(t, ns) {
-		if q.ObjectRef.Resource == "workloads" || q.ObjectRef.Resource == "podgroups" {
-			t.Errorf("%s %s", q.Verb, q.RequestURI)
-		}
-	}
 }

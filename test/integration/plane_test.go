@@ -34,7 +34,7 @@ func shared(t *testing.T) *rig {
 	if one.rig != nil {
 		return one.rig.of(one.rig.kind)
 	}
-	options := rigOptions(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd"), filepath.Join(root, volcanoFixture)}})
+	options := rigOptions(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd"), filepath.Join(root, volcanoFixture), filepath.Join(root, pluginFixture)}})
 	c, config, err := operator.StartCluster(options)
 	if err != nil {
 		t.Fatal(err)

@@ -112,6 +112,7 @@ func (one right) without(t *testing.T, rules []rbacv1.PolicyRule) (rest []rbacv1
 // TestEachRightHasItsCase: every right in a role has a case that shows what happens without it, or a reason why no test notices.
 // So the operator gets no rights that it does not need.
 func TestEachRightHasItsCase(t *testing.T) {
+	full(t)
 	shipped := map[right]bool{}
 	for _, rule := range shippedRules(t) {
 		for _, group := range rule.APIGroups {
@@ -150,6 +151,7 @@ const rightsVariable = "STOIC_RIGHTS"
 // TestMissingRights removes one right after the other from a separate operator. It reports that, stays alive and ready, and
 // continues by itself when it has the right. Operators and namespaces share control planes that enforce rights strictly.
 func TestMissingRights(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	for _, one := range planes() {
 		t.Run(one.name, func(t *testing.T) {
@@ -305,6 +307,7 @@ func (r *rig) bind(t *testing.T, user string, rules []rbacv1.PolicyRule) {
 // TestTroubleshooting: the page has a row for each right, with its event if there is one, and the tests that it names exist. The
 // kinds of jobs share rows, and so do similar resources.
 func TestTroubleshooting(t *testing.T) {
+	full(t)
 	text, err := os.ReadFile(filepath.Join(root, "docs/troubleshooting.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,7 @@ type schemaChanges struct {
 // not change until a client writes them; the API server reads them by the current schema. The operator acts on what is read,
 // without a write and without a restart; so do validate --live and the conversion.
 func TestSchemaChanges(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	s := &schemaChanges{rig: bareRig(t, cluster.Options{}), kind: &servedKind{Kind: trainingversions.TFJob(), plural: "tfjobs",
 		command: []string{build(t, "./cmd/stoic", raceDetector()...), "webhook"}}}

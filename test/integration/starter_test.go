@@ -9,6 +9,7 @@ import (
 // TestStarter: operators as `stoic init operator` writes them pass their own tests, one of which runs them on a control plane with
 // the permissions that they ship.
 func TestStarter(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	stoic := build(t, "./cmd/stoic")
 	engine, err := filepath.Abs(root)

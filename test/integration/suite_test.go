@@ -8,13 +8,20 @@ import (
 
 // The three shapes of the CRD that the operator must support.
 
-func TestWithOurCRD(t *testing.T) { suite(t, filepath.Join(root, "deploy/crd/tfjobs.yaml"), true) }
+func TestWithOurCRD(t *testing.T) {
+	quick(t)
+	suite(t, filepath.Join(root, "deploy/crd/tfjobs.yaml"), true)
+}
 
 func TestWithCRDOfTrainingOperator194(t *testing.T) {
+	full(t)
 	suite(t, filepath.Join(root, "test/fixtures/tfjobs-v1.9.4-written.yaml"), false)
 }
 
-func TestWithOpenCRD(t *testing.T) { suite(t, "", true) }
+func TestWithOpenCRD(t *testing.T) {
+	full(t)
+	suite(t, "", true)
+}
 
 // suite runs every scenario on one control plane, each in its own namespaces and, except the first, with its own operator that
 // serves only these.
@@ -27,7 +34,7 @@ func suite(t *testing.T, shape string, keepsGeneration bool) {
 	})
 	r.keepsGeneration, r.structural = keepsGeneration, shape != ""
 	t.Run("scenarios", func(t *testing.T) {
-		sideBySide(t, r, map[string]func(*testing.T, *rig){
+		scenarios := map[string]func(*testing.T, *rig){
 			"happy path":                           happyPath,
 			"failing job":                          failingJob,
 			"malformed objects stored":             malformedStored,
@@ -44,7 +51,11 @@ func suite(t *testing.T, shape string, keepsGeneration bool) {
 			"suspended and resumed":                suspendedAndResumed,
 			"unknown fields reach the pod":         unknownFields,
 			"an object as deep as can be stored":   deepObject,
-		})
+		}
+		if !r.structural { // others prune what they do not know
+			scenarios["unknown fields are posted"] = unknownFieldsPosted
+		}
+		sideBySide(t, r, scenarios)
 	})
 	t.Run("conduct", func(t *testing.T) { conduct(t, r) })
 }

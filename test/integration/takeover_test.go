@@ -52,6 +52,7 @@ func predecessors() (all []predecessor) {
 // TestTakeOver: jobs of every kind as training-operator v1.9.4 and mpi-operator 0.8 leave them, with all their objects, continue
 // under this operator. None of their pods is written, deleted or recreated.
 func TestTakeOver(t *testing.T) {
+	full(t)
 	for _, one := range []struct {
 		name   string
 		serves func(*training.Kind) bool

@@ -28,6 +28,7 @@ import (
 // TestKubernetesTools: what Kubernetes offers for its own workloads works on jobs of every kind: kubectl scale, drain and wait,
 // autoscalers, disruption budgets, services that programs of others read. MPIJobs of v2beta1 are in TestMPIJobV2Beta1.
 func TestKubernetesTools(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd")}})
 	r.permit(t)
@@ -42,11 +43,7 @@ func TestKubernetesTools(t *testing.T) {
 		"scaled without Worker": toolsScaledWithoutWorker,
 		"kubectl wait":          toolsWait,
 		"ports of services":     toolsPorts,
-		"more ports than fit":   toolsManyPorts,
 		"pods that are unready": toolsUnready,
-	}
-	for _, kind := range kinds.All() {
-		scenarios[kind.Name+" scaled"] = func(t *testing.T, r *rig) { toolsScaled(t, r.of(kind)) }
 	}
 	t.Run("scenarios", func(t *testing.T) { sideBySide(t, r, scenarios) })
 	t.Run("drained", func(t *testing.T) { toolsDrained(t, r) }) // it is the last one: nodes are cordoned
@@ -93,31 +90,6 @@ func (r *rig) checkScale(t *testing.T, ns, name string, workers int) {
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%q selects (-want +got):\n%s", scale.Status.Selector, diff)
-	}
-}
-
-// toolsScaled: users who may edit jobs scale them up and down.
-func toolsScaled(t *testing.T, r *rig) {
-	ns := r.namespace(t, r.kind.Singular+"-scaled")
-	r.kubectl(t, nil, "-n", ns, "create", "rolebinding", "editor", "--clusterrole=kubeflow-training-edit", "--user=eve")
-	r.apply(t, ns, workersManifest(r.kind, "job", 2))
-	r.awaitActive(t, ns, "job", 2)
-	r.checkScale(t, ns, "job", 2)
-	for _, workers := range []int{3, 1} {
-		r.kubectl(t, nil, "-n", ns, "--as=eve", "scale", r.kind.Plural+"/job", fmt.Sprint("--replicas=", workers))
-		r.awaitActive(t, ns, "job", int32(workers))
-		await(t, fmt.Sprint(workers, " workers"), func() (bool, string) {
-			pods := r.pods(t, ns, "job")
-			names := ""
-			for name := range pods {
-				names += name + " "
-			}
-			return strings.Count(names, "job-worker-") == workers, names
-		})
-		r.checkScale(t, ns, "job", workers)
-	}
-	if head := r.head(t, ns, "job"); head.Status.Is(training.Stalled) {
-		t.Errorf("it is %s", describe(&head.Status))
 	}
 }
 
@@ -267,26 +239,6 @@ spec:
 	pod, err := r.typed.CoreV1().Pods(ns).Get(t.Context(), "job-worker-0", metav1.GetOptions{})
 	if err != nil || len(pod.Spec.Containers[0].Ports) != 3 {
 		t.Errorf("the training container has the ports %+v, %v", pod.Spec.Containers, err)
-	}
-}
-
-// toolsManyPorts: an API server takes as many ports as a service declares at most.
-func toolsManyPorts(t *testing.T, r *rig) {
-	r = r.of(kinds.TFJob())
-	ns := r.namespace(t, "many-ports")
-	ports := make([]any, training.MaxServicePorts+100)
-	for i := range ports {
-		ports[i] = map[string]any{"containerPort": 10_000 + i}
-	}
-	replicaSpec := replicaTypeOf(r.kind, 1, "Never", nil)
-	container := replicaSpec["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)
-	container["ports"] = ports
-	job := leading{kind: r.kind}.manifest("job", map[string]any{}, map[string]any{"Worker": replicaSpec})
-	r.kubectl(t, []byte(job), "-n", ns, "create", "-f", "-")
-	r.awaitActive(t, ns, "job", 1)
-	service, err := r.typed.CoreV1().Services(ns).Get(t.Context(), "job-worker-0", metav1.GetOptions{})
-	if err != nil || len(service.Spec.Ports) != training.MaxServicePorts {
-		t.Errorf("it has %d ports, %v", len(service.Spec.Ports), err)
 	}
 }
 

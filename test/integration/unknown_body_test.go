@@ -87,12 +87,10 @@ func (r *recorder) posted(path string) [][]byte {
 	return slices.Clone(r.bodies[path])
 }
 
-// TestUnknownFieldsArePosted: pod fields that no library knows, anywhere in a template, are in the bodies that the operator
+// unknownFieldsPosted: pod fields that no library knows, anywhere in a template, are in the bodies that the operator
 // sends, each number to its last digit. An API server that knows them receives them. This one does not know them, and an event
 // reports it. The job runs nevertheless.
-func TestUnknownFieldsArePosted(t *testing.T) {
-	t.Parallel() // it mostly waits
-	r := newRig(t, "", func(*rig) {})
+func unknownFieldsPosted(t *testing.T, r *rig) {
 	ns := r.namespace(t, "future")
 	recorder, kubeconfig := r.record(t)
 	r.operator(t, ns, "--kubeconfig", kubeconfig)

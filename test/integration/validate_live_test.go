@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,9 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sync/errgroup"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stoic/cli/cluster"
 	"stoic/training/kinds"
@@ -23,6 +19,7 @@ import (
 // TestValidateLive: `stoic validate --live` reports about stored objects what the operator reports, word for word. The CRD is the
 // open one: it accepts everything.
 func TestValidateLive(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	bare := bareRig(t, cluster.Options{Users: map[string]string{"stranger": "stranger"}})
 	t.Run("without the CRD", func(t *testing.T) {
@@ -41,11 +38,8 @@ func TestValidateLive(t *testing.T) {
 	}
 	bare.permit(t)
 	bare.storeNonsense(t, "wrong")
-	bare.namespace(t, "many")
-	bare.storeMany(t, "many", 600)
 
 	t.Run("the words of the operator", func(t *testing.T) { sameWords(t, bare) })
-	t.Run("pages", func(t *testing.T) { allPages(t, bare) })
 	t.Run("a user without rights", func(t *testing.T) {
 		out, talk, code := bare.validateLive(t, bare.cluster.UserKubeconfig("stranger"), "-A")
 		if code != 2 || out != "" || !strings.HasPrefix(talk, "error: read the ") {
@@ -70,28 +64,6 @@ func (r *rig) validateLive(t *testing.T, kubeconfig string, args ...string) (out
 		t.Fatalf("run validate: %v", err)
 	}
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
-}
-
-// storeMany stores jobs that lack a template; every hundredth has more errors.
-func (r *rig) storeMany(t *testing.T, ns string, count int) {
-	t.Helper()
-	group, ctx := errgroup.WithContext(context.Background())
-	group.SetLimit(16)
-	for i := range count {
-		worker := map[string]any{"replicas": int64(1)} // without a template: that is ignored
-		if i%100 == 0 {
-			worker["replicas"] = int64(-1)
-		}
-		job := &unstructured.Unstructured{Object: map[string]any{"apiVersion": kinds.TFJob().APIVersion(), "kind": kinds.TFJob().Name,
-			"metadata": map[string]any{"name": fmt.Sprintf("j%d", i)}, "spec": map[string]any{"tfReplicaSpecs": map[string]any{"Worker": worker}}}}
-		group.Go(func() error {
-			_, err := r.jobs(ns).Create(ctx, job, metav1.CreateOptions{})
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		t.Fatalf("store jobs: %v", err)
-	}
 }
 
 // sameWords compares the findings with the events of an operator that runs in parallel.
@@ -133,25 +105,5 @@ func sameWords(t *testing.T, r *rig) {
 		if diff := cmp.Diff(reported, said[m.name]); diff != "" || len(reported) == 0 {
 			t.Errorf("%s (-the operator +validate):\n%s", m.name, diff)
 		}
-	}
-}
-
-// allPages: more objects than fit into one answer are all checked, by bounded lists.
-func allPages(t *testing.T, r *rig) {
-	out, talk, code := r.validateLive(t, r.cluster.Kubeconfig(), "-n", "many", "--ignore", "MissingField")
-	if want := "600 objects checked, 6 rejected, 600 findings ignored\n"; code != 1 || !strings.HasSuffix(out, want) {
-		t.Errorf("code %d, stdout ends %q, stderr %q", code, out[max(0, len(out)-300):], talk)
-	}
-	lists := 0
-	for _, q := range r.requestsOf(t, "admin") {
-		if q.Verb == "list" && strings.Contains(q.RequestURI, "/namespaces/many/tfjobs?") {
-			lists++
-			if !strings.Contains(q.RequestURI, "limit=500") {
-				t.Errorf("a list without bound: %s", q.RequestURI)
-			}
-		}
-	}
-	if lists != 2 {
-		t.Errorf("%d lists of 600 objects, want 2", lists)
 	}
 }

@@ -3,8 +3,6 @@ package integration
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"stoic/convert/versions"
@@ -147,107 +144,4 @@ func jsonText(t *testing.T, value any) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// editMalformed edits objects in all versions, by a merge patch, a JSON patch and a server-side apply of each. They stay
-// malformed, and have field managers of all versions.
-func (k *servedKind) editMalformed(t *testing.T) {
-	t.Helper()
-	c, err := k.Converter()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, from := range k.all() {
-		edited := 0
-		for i := 0; edited < 4 && i < malformedPerVersion(); i++ {
-			name := fmt.Sprintf("malformed-%s-%d", from, i)
-			before, err := k.resource(k.Hub).Get(t.Context(), name, metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(jsonText(t, before.Object)) > 20_000 { // an update is converted to all versions with a field manager, before and after
-				continue
-			}
-			edited++
-			for _, version := range k.all() {
-				there, err := c.Convert(before.Object, version)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if there.Outcome == versions.NotKept { // an edit in this version would lose what it cannot represent
-					continue
-				}
-				k.editLabels(t, name, version)
-			}
-			after, err := k.resource(k.Hub).Get(t.Context(), name, metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, part := range []string{"spec", "status"} {
-				if diff := cmp.Diff(jsonText(t, before.Object[part]), jsonText(t, after.Object[part])); diff != "" {
-					t.Errorf("%s, edited in all versions: %s (-before +after):\n%s", name, part, diff)
-				}
-			}
-			for _, version := range k.all() {
-				there, err := c.Convert(before.Object, version)
-				if err != nil {
-					t.Fatal(err)
-				}
-				managed := slices.ContainsFunc(after.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
-					return m.Manager == "applies-"+version && m.APIVersion == k.Group+"/"+version
-				})
-				if !managed && there.Outcome != versions.NotKept {
-					t.Errorf("%s: managers %v", name, after.GetManagedFields())
-				}
-			}
-		}
-	}
-}
-
-func (k *servedKind) editLabels(t *testing.T, name, version string) {
-	t.Helper()
-	object := k.resource(version)
-	if _, err := object.Patch(t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"labels":{"merge":"`+version+`"}}}`), metav1.PatchOptions{}); err != nil {
-		t.Errorf("merge patch of %s in %s: %v", name, version, err)
-	}
-	if _, err := object.Patch(t.Context(), name, types.JSONPatchType, []byte(`[{"op":"add","path":"/metadata/labels/json","value":"`+version+`"}]`), metav1.PatchOptions{}); err != nil {
-		t.Errorf("JSON patch of %s in %s: %v", name, version, err)
-	}
-	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": k.Group + "/" + version, "kind": k.Name, "metadata": map[string]any{"name": name, "labels": map[string]any{"applied-" + version: "x"}}}}
-	if _, err := object.Apply(t.Context(), name, u, metav1.ApplyOptions{FieldManager: "applies-" + version}); err != nil {
-		t.Errorf("apply of %s in %s: %v", name, version, err)
-	}
-}
-
-// deep: an object with as many levels as an API server stores has more inside a review than can be read, and an annotation of
-// ours that a client has written would make an answer with more. Each is read in the other versions, and so is a list with both.
-func (k *servedKind) deep(t *testing.T, r *rig) {
-	t.Helper()
-	const most = 10_000
-	nested := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
-	lost, err := json.Marshal(fmt.Sprintf(`{%q:{"lost":{"spec":{"deep":%s}}}}`, k.Versions[0].Name, nested(most-4)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := "/apis/" + k.Group + "/" + k.Hub + "/namespaces/" + k.namespace + "/" + k.plural
-	for _, rest := range map[string]string{
-		"deep":           `"metadata":{"name":"deep"},"spec":{"deep":` + nested(most-2) + `}`, // two above
-		"deep-annotated": fmt.Sprintf(`"metadata":{"name":"deep-annotated","annotations":{%q:%s}},"spec":{}`, k.Annotation, lost),
-	} {
-		body := fmt.Sprintf(`{"apiVersion":"%s/%s","kind":%q,%s}`, k.Group, k.Hub, k.Name, rest)
-		r.kubectl(t, []byte(body), "create", "--raw", path, "-f", "-")
-	}
-	for _, v := range k.Versions {
-		for _, name := range []string{"deep", "deep-annotated"} {
-			if o, err := k.resource(v.Name).Get(t.Context(), name, metav1.GetOptions{}); err != nil || o.GetAPIVersion() != k.Group+"/"+v.Name {
-				t.Errorf("%s as %s: %v", name, v.Name, err)
-			}
-		}
-		if _, err := k.resource(v.Name).List(t.Context(), metav1.ListOptions{}); err != nil {
-			t.Errorf("a list of %s as %s: %v", k.plural, v.Name, err)
-		}
-	}
-	for _, name := range []string{"deep", "deep-annotated"} {
-		r.kubectl(t, nil, "delete", "--raw", path+"/"+name)
-	}
 }

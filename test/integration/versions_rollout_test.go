@@ -38,6 +38,7 @@ type rollOut struct {
 // simulated here; beside our Deployment, our operator runs as a process, with the flags, the certificate and the permissions that
 // the commands have installed.
 func TestRollOutOfVersions(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	r := newRollOut(t)
 	r.run(t, "kubectl apply -k deploy") // as in deploy/README.md
@@ -69,7 +70,6 @@ func TestRollOutOfVersions(t *testing.T) {
 	r.apply(t, ns, mpiManifest("by-exec", "", 1, "1h"))
 	mpi.awaitState(t, ns, "by-exec", training.Running)
 	t.Run("an MPIJob of v2beta1", func(t *testing.T) { r.notRun(t, ns, "by-ssh") })
-	t.Run("a job of v1 that is edited as v2beta1", func(t *testing.T) { r.editedElsewhere(t, ns, "by-exec") })
 	nothingIsForbidden(t, r.rig) // the next steps serve v2beta1 alone for a moment, for which the operator would need more
 	t.Run("two operators", func(t *testing.T) { r.twoOperators(t) })
 
@@ -225,31 +225,6 @@ func (r *rollOut) notRun(t *testing.T, ns, name string) {
 	}
 	r.kubectl(t, nil, "annotate", "mpijobs.v1.kubeflow.org", "-n", ns, name, training.AnnotationConversion+"-")
 	mpi.awaitState(t, ns, name, training.Running)
-}
-
-// editedElsewhere: a job of v1 that a client reads and edits as v2beta1 stays the same job of v1.
-func (r *rollOut) editedElsewhere(t *testing.T, ns, name string) {
-	mpi := r.of(kinds.MPIJob())
-	before, pods := mpi.raw(t, ns, name), r.pods(t, ns, name)
-	r.kubectl(t, nil, "patch", "mpijobs.v2beta1.kubeflow.org", "-n", ns, name, "--type=merge", "-p", `{"metadata":{"labels":{"edited":"yes"}},"spec":{"slotsPerWorker":3}}`)
-	after := mpi.raw(t, ns, name)
-	if after.GetLabels()["edited"] != "yes" || after.GetAnnotations()[training.AnnotationConversion] != "" {
-		t.Errorf("labels %v, annotations %v", after.GetLabels(), after.GetAnnotations())
-	}
-	before.Object["spec"].(map[string]any)["slotsPerWorker"] = int64(3)
-	if diff := cmp.Diff(before.Object["spec"], after.Object["spec"]); diff != "" {
-		t.Errorf("spec (-before +after):\n%s", diff)
-	}
-	await(t, "the operator to have seen the edit", func() (bool, string) {
-		head := mpi.head(t, ns, name)
-		return head.Status.ObservedGeneration == after.GetGeneration(), describe(&head.Status)
-	})
-	if state := mpi.head(t, ns, name); state.Status.Condition(training.Stalled) != nil {
-		t.Errorf("conditions %s", describe(&state.Status))
-	}
-	if diff := cmp.Diff(pods, r.pods(t, ns, name)); diff != "" {
-		t.Errorf("pods (-before +after):\n%s", diff)
-	}
 }
 
 // twoOperators: a cluster in which the CRD of training-operator, or that of mpi-operator, was installed first. Neither is

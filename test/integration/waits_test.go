@@ -2,22 +2,20 @@ package integration
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stoic/cli/cluster"
 	"stoic/schema"
 	"stoic/training"
 )
 
 // TestWaits: a job that waits says for what, in one event and in the message of the condition that is its state.
 func TestWaits(t *testing.T) {
+	quick(t)
 	t.Parallel() // it mostly waits
-	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd/tfjobs.yaml")}})
-	r.permit(t)
+	r := shared(t)
 	ns := r.namespace(t, "waits")
 	p := r.operator(t, ns)
 	short := podSpec("terminationGracePeriodSeconds: 1", "replicas: 2")

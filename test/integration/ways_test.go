@@ -19,6 +19,7 @@ import (
 // TestWaysToInstall: each overlay and the chart, on a cluster without anything of ours. Operators run with the installed command
 // lines and service accounts, and need no permission beyond theirs. Pods must be restricted ones.
 func TestWaysToInstall(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	r := bareRig(t, cluster.Options{Users: map[string]string{
 		"chart": serviceAccount("training"), "overlay": serviceAccount("team-a"), "stranger": "stranger"}})
@@ -37,7 +38,6 @@ func TestWaysToInstall(t *testing.T) {
 		{"chart", chartInstalls},
 		{"overlays", func(t *testing.T, r *rig, _ helm) { overlaysApply(t, r) }},
 		{"namespaced", func(t *testing.T, r *rig, _ helm) { namespacedServes(t, r) }},
-		{"chart over kustomize", chartTakesOver},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(t, r, h) }) {
 			return
@@ -98,7 +98,6 @@ func chartInstalls(t *testing.T, r *rig, h helm) {
 	if bound := r.names(t, "clusterrolebindings"); !strings.Contains(bound, "/training-operator\n") {
 		t.Errorf("cluster role bindings:\n%s", bound)
 	}
-	r.chartConverts(t, h, chart)
 
 	namespaced := []string{"upgrade", "stoic", chart, "-n", "training", "--wait", "--timeout=3m", "--set=replicas=2", "--set=podDisruptionBudget.enabled=true",
 		"--set=networkPolicy.enabled=true", "--set=watchNamespace=jobs"}
@@ -133,56 +132,6 @@ func chartInstalls(t *testing.T, r *rig, h helm) {
 	if jobs := r.names(t, "tfjobs", "-n", "jobs"); jobs != "tfjob.kubeflow.org/mnist\n" {
 		t.Errorf("after helm uninstall there are the jobs %q", jobs)
 	}
-}
-
-// chartConverts runs the commands of docs/versions.md, with other names of release and namespace: the webhook and the CRDs are
-// switched on and off.
-func (r *rig) chartConverts(t *testing.T, h helm, chart string) {
-	bin := t.TempDir()
-	chart, err := filepath.Abs(chart)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := filepath.Abs(build(t, "./cmd/stoic", r.flags...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, file := range map[string]string{"stoic": program, "helm": h.file} {
-		if err := os.Symlink(file, filepath.Join(bin, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	commands := strings.NewReplacer("upgrade training-operator deploy/chart", "upgrade stoic "+chart, "-n kubeflow", "-n training", "kubeflow/", "training/").Replace(commandsOf(t, versionsPage)["With Helm"])
-	back := strings.LastIndex(commands[:max(strings.Index(commands, "conversion.kinds=[]"), 0)], "helm upgrade")
-	if back < 0 {
-		t.Fatalf("%s: no way back with Helm: %s", versionsPage, commands)
-	}
-	run := func(commands string) {
-		t.Helper()
-		command := exec.CommandContext(t.Context(), "bash", "-euxo", "pipefail", "-c", commands)
-		command.Env = append(h.environment(), "PATH="+bin+":"+os.Getenv("PATH"))
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("%v:\n%s", err, out)
-		}
-	}
-	state := func() string {
-		t.Helper()
-		return r.kubectl(t, nil, "get", "crd", "tfjobs.kubeflow.org", "mpijobs.kubeflow.org", "-o", "jsonpath={range .items[*]}{.spec.conversion.strategy} {.spec.versions[*].name};{end}") +
-			r.kubectl(t, nil, "get", "deployment", "training-operator", "-n", "training", "-o", "jsonpath={.spec.template.spec.volumes[*].name}")
-	}
-	before := state()
-	run(commands[:back])
-	if got, want := state(), "Webhook v1 v1beta2 v1beta1 v1alpha2;Webhook v1 v2beta1;config conversion"; got != want {
-		t.Errorf("with conversion: %s, want %s", got, want)
-	}
-	if trusted := r.kubectl(t, nil, "get", "crd", "mpijobs.kubeflow.org", "-o", "jsonpath={.spec.conversion.webhook.clientConfig.caBundle}"); trusted != r.kubectl(t, nil, "get", "secret", "-n", "training", "training-operator-conversion", "-o", `jsonpath={.data.ca\.crt}`) {
-		t.Errorf("the CRD trusts %s", trusted)
-	}
-	run(commands[back:])
-	if got := state(); got != before {
-		t.Errorf("after the way back: %s, before: %s", got, before)
-	}
-	r.kubectl(t, nil, "delete", "secret", "-n", "training", "training-operator-conversion")
 }
 
 // names returns those of objects, one in a line.
@@ -274,26 +223,5 @@ func (r *rig) isPermitted(t *testing.T, user string) {
 		if q.ResponseStatus.Code == 403 {
 			t.Errorf("forbidden to %s: %s %s", user, q.Verb, q.RequestURI)
 		}
-	}
-}
-
-// chartTakesOver: a release replaces what kubectl apply -k deploy has installed, object by object, including a foreign image and
-// command line.
-func chartTakesOver(t *testing.T, r *rig, h helm) {
-	r.kubectl(t, nil, "apply", "-k", filepath.Join(root, "deploy"))
-	r.kubectl(t, nil, "set", "image", "-n", "kubeflow", "deployment/training-operator", "training-operator=kubeflow/training-operator:v1")
-	uid := func() string {
-		return r.kubectl(t, nil, "get", "deployment", "training-operator", "-n", "kubeflow", "-o", "jsonpath={.metadata.uid}")
-	}
-	before := uid()
-	h.run(t, "install", "training-operator", filepath.Join(root, "deploy/chart"), "-n", "kubeflow", "--take-ownership", "--force-conflicts", "--wait", "--timeout=3m")
-	if after := uid(); after != before {
-		t.Errorf("the Deployment is another one: %s, was %s", after, before)
-	}
-	if got := r.kubectl(t, nil, "get", "deployment", "training-operator", "-n", "kubeflow", "-o", "jsonpath={.spec.template.spec.containers[*].image}"); got != "stoic:dev" {
-		t.Errorf("the image is %s", got)
-	}
-	if jobs := r.names(t, "tfjobs", "-A"); strings.Count(jobs, "mnist\n") != 2 {
-		t.Errorf("the jobs are %q", jobs)
 	}
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stoic/cli/cluster"
 	"stoic/schema"
 	"stoic/training"
 	"stoic/training/kinds"
@@ -20,9 +18,9 @@ import (
 // TestWeaknesses: weaknesses of training-operator 1.9 that are visible only between an operator and an API server. The rows of
 // docs/reference/contract.md name the parts.
 func TestWeaknesses(t *testing.T) {
+	quick(t)
 	t.Parallel() // it mostly waits
-	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd"), filepath.Join(root, volcanoFixture)}})
-	r.permit(t)
+	r := shared(t)
 	t.Run("parts", func(t *testing.T) {
 		sideBySide(t, r, map[string]func(*testing.T, *rig){
 			"managedBy is immutable":             managerIsImmutable,
@@ -31,8 +29,7 @@ func TestWeaknesses(t *testing.T) {
 			"a costly pod is not tried again":    costlyPod, // docs/reliability.md
 		})
 	})
-	// After the others: the requests of all their operators are in the audit log.
-	t.Run("only selected objects are read", func(t *testing.T) { onlySelectedIsRead(t, r) })
+	t.Run("only selected objects are read", func(t *testing.T) { onlySelectedIsRead(t, r, "repaired-dependents") })
 }
 
 // managerIsImmutable (W21): managedBy of a job of any kind cannot be changed, neither by an edit nor by a patch.
@@ -145,15 +142,15 @@ func logStaysShort(t *testing.T, r *rig) {
 
 // onlySelectedIsRead (W32): of the resources that operators create, they list and watch only objects with their label; of other
 // resources they list and watch nothing. So a cluster with many foreign pods costs them nothing.
-func onlySelectedIsRead(t *testing.T, r *rig) {
-	whole := []string{"priorityclasses"} // what is read without a label
+func onlySelectedIsRead(t *testing.T, r *rig, ns string) {
+	var whole []string // what is read without a label
 	for _, kind := range kinds.All() {
 		whole = append(whole, kind.Plural)
 	}
 	selected := []string{"pods", "services", "podgroups", "horizontalpodautoscalers",
 		"configmaps", "serviceaccounts", "roles", "rolebindings"} // of MPIJobs
 	seen := map[string]int{}
-	for _, q := range r.requests(t) {
+	for _, q := range r.requestsIn(t, ns) {
 		if q.Verb != "list" && q.Verb != "watch" || q.ResponseStatus.Code == 404 {
 			continue
 		}

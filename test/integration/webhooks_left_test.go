@@ -19,6 +19,7 @@ import (
 // rejects creations and changes of jobs. The operator does everything for running jobs except updates of the job itself. The
 // command of docs/migration.md is the cure.
 func TestDeadWebhooks(t *testing.T) {
+	full(t)
 	t.Parallel() // it mostly waits
 	if operator.CRs() == cluster.CRsAggregated {
 		t.Skip("a server of custom resources asks the DNS for the service of a webhook, and there is none")
