@@ -18,8 +18,6 @@ SOURCE ?=
 # The image that the values of make chart name.
 REPOSITORY ?=
 DIGEST ?=
-# "all": an operator loses every right once, not only those that are different from others (docs/troubleshooting.md).
-RIGHTS ?=
 # Where control planes keep their objects: etcd (empty), kine, postgres, mariadb, or the URL of a database with {name} in it
 # (docs/storage.md).
 STORE ?=
@@ -66,13 +64,13 @@ test: ## run what a change must pass: unit tests, each promise once on a real co
 	@PARALLEL='$(PARALLEL)' test/run.sh test
 
 check: ## run all other tests: race detector, chart, image, alerts, clients, the whole of test/integration, malformed objects
-	@STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' PARALLEL='$(PARALLEL)' test/run.sh check
+	@STOIC_LARGE='$(LARGE)' PARALLEL='$(PARALLEL)' test/run.sh check
 
-integration: ## run all of test/integration on another release or store (KUBERNETES=1.35, STORE=kine, CRS=aggregated, RIGHTS=all, LARGE=1)
+integration: ## run all of test/integration on another release or store (KUBERNETES=1.35, STORE=kine, CRS=aggregated, LARGE=1)
 	@go run ./cli/cluster/prepare -kubernetes '$(KUBERNETES)' -store '$(STORE)'
 	@$(if $(KUBERNETES),cd localcluster && go mod tidy -diff -modfile=kubernetes-$(KUBERNETES).mod)
 	@$(if $(filter kine,$(STORE)),cd localcluster/kine && go vet ./...)
-	STOIC_FULL=all STOIC_RIGHTS='$(RIGHTS)' STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) \
+	STOIC_FULL=all STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) \
 	  $(TEST) -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
 
 e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)

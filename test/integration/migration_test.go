@@ -1,16 +1,12 @@
 package integration
 
 import (
-	"context"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,7 +24,7 @@ func TestMigration(t *testing.T) {
 	t.Parallel() // it mostly waits
 	all := slices.DeleteFunc(predecessors(), func(p predecessor) bool { return p.kind.Version != "v1" })
 	r := bareRig(t, cluster.Options{})
-	m := &migration{rig: r, sections: commandsOf(t, "docs/migration.md"), old: predecessorManifests(t, all), helm: newHelm(t, r)}
+	m := &migration{rig: r, sections: commandsOf(t, "docs/migration.md"), old: predecessorManifests(t, all)}
 	m.run(t, `kubectl apply --server-side -k "$OLD"`) // as in its own instructions
 	left := map[string]map[string]leftJob{}
 	r.kubectl(t, nil, "delete", "validatingwebhookconfiguration", webhook) // it would reject the jobs, having no server
@@ -96,24 +92,6 @@ type migration struct {
 	*rig
 	sections map[string]string // commands by heading
 	old      string            // the folder that OLD names
-	helm     helm
-}
-
-// commandsOf returns the blocks of sh in a document, by the heading above.
-func commandsOf(t *testing.T, document string) map[string]string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, document))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]string{}
-	for _, section := range strings.Split(string(text), "\n## ")[1:] {
-		heading, _, _ := strings.Cut(section, "\n")
-		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section, -1) {
-			found[heading] += block[1]
-		}
-	}
-	return found
 }
 
 // predecessorManifests writes the start of a take-over: the CRDs of v1.9.4, and the rest of its installation.
@@ -140,36 +118,15 @@ func predecessorManifests(t *testing.T, all []predecessor) string {
 	return folder
 }
 
-// section runs the commands under a heading; each must succeed.
+// section runs the commands under a heading.
 func (m *migration) section(t *testing.T, heading string) {
 	t.Helper()
-	commands := m.sections[heading]
-	if commands == "" {
-		t.Fatalf("docs/migration.md has no commands under %q", heading)
-	}
-	m.run(t, commands)
+	m.run(t, m.sections[heading])
 }
 
 func (m *migration) run(t *testing.T, commands string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-	defer cancel()
-	bin := t.TempDir()
-	program, err := filepath.Abs(build(t, "./cmd/stoic", m.flags...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, file := range map[string]string{"stoic": program, "helm": m.helm.file} {
-		if err := os.Symlink(file, filepath.Join(bin, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.CommandContext(ctx, "bash", "-euxo", "pipefail", "-c", commands)
-	cmd.Dir = root
-	cmd.Env = append(m.helm.environment(), "OLD="+m.old, "PATH="+bin+":"+os.Getenv("PATH"))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v:\n%s", err, out)
-	}
+	m.shell(t, root, commands, nil, "OLD="+m.old)
 }
 
 // refusesJobs: a webhook without a server rejects requests about its objects; after its deletion none is rejected.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -109,7 +108,7 @@ func (one right) without(t *testing.T, rules []rbacv1.PolicyRule) (rest []rbacv1
 	return rest
 }
 
-// TestEachRightHasItsCase: every right in a role has a case that shows what happens without it, or a reason why no test notices.
+// TestEachRightHasItsCase: every right in a role has a case that shows what happens without it, or the resource is alike one that has.
 // So the operator gets no rights that it does not need.
 func TestEachRightHasItsCase(t *testing.T) {
 	full(t)
@@ -123,21 +122,21 @@ func TestEachRightHasItsCase(t *testing.T) {
 			}
 		}
 	}
-	known := maps.Clone(unnoticed())
+	shown := map[string]bool{}
 	for _, s := range shortages() {
-		if known[s.right] != "" {
-			t.Errorf("%s has two cases, or a case and a reason", s.right)
+		if shown[s.right.String()] {
+			t.Errorf("%s has two cases", s.right)
 		}
-		known[s.right] = "a case"
+		if !shipped[s.right] {
+			t.Errorf("%s has a case, and no role gives it", s.right)
+		}
+		shown[s.right.String()] = true
 	}
+	same := alike()
 	for one := range shipped {
-		if known[one] == "" {
+		resource := strings.TrimSuffix(one.resource+"."+one.group, ".")
+		if !shown[one.String()] && !shown[one.verb+" "+same[resource]] {
 			t.Errorf("%s is given, and no case shows what is without it", one)
-		}
-	}
-	for one := range known {
-		if !shipped[one] {
-			t.Errorf("%s has a case, and no role gives it", one)
 		}
 	}
 	if len(shipped) < 100 {
@@ -145,36 +144,24 @@ func TestEachRightHasItsCase(t *testing.T) {
 	}
 }
 
-// rightsVariable, if it is set, tries every right; otherwise those that differ from others. A nightly run sets it.
-const rightsVariable = "STOIC_RIGHTS"
-
 // TestMissingRights removes one right after the other from a separate operator. It reports that, stays alive and ready, and
-// continues by itself when it has the right. Operators and namespaces share control planes that enforce rights strictly.
+// continues by itself when it has the right. Operators and namespaces share a control plane that enforces rights strictly.
 func TestMissingRights(t *testing.T) {
 	full(t)
 	t.Parallel() // it mostly waits
-	for _, one := range planes() {
-		t.Run(one.name, func(t *testing.T) {
-			t.Parallel()
-			cases := slices.DeleteFunc(shortages(), func(s shortage) bool { return s.plane != one.name || !s.often && os.Getenv(rightsVariable) == "" })
-			users := map[string]string{}
-			for _, s := range cases {
-				users[s.name()] = s.name()
-			}
-			if len(cases) == 0 {
-				t.Skip("nothing of it is in the sample: " + rightsVariable + "=all")
-			}
-			r := bareRig(t, cluster.Options{CRDs: one.crds, Users: users, Strict: true, GangScheduling: one.gangs})
-			r.permit(t, one.more...)
-			r.flags = nil // the race detector would take most of the time
-			all := shippedRules(t)
-			each := map[string]func(*testing.T, *rig){}
-			for _, s := range cases {
-				each[s.name()] = func(t *testing.T, r *rig) { s.run(t, r.of(s.kind), all) }
-			}
-			t.Run("each", func(t *testing.T) { sideBySide(t, r, each) })
-		})
+	users := map[string]string{}
+	for _, s := range shortages() {
+		users[s.name()] = s.name()
 	}
+	r := bareRig(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd"), filepath.Join(root, volcanoFixture)}, Users: users, Strict: true})
+	r.permit(t)
+	r.flags = nil // the race detector would take most of the time
+	all := shippedRules(t)
+	each := map[string]func(*testing.T, *rig){}
+	for _, s := range shortages() {
+		each[s.name()] = func(t *testing.T, r *rig) { s.run(t, r.of(s.kind), all) }
+	}
+	sideBySide(t, r, each)
 }
 
 // run runs the case.
@@ -304,58 +291,22 @@ func (r *rig) bind(t *testing.T, user string, rules []rbacv1.PolicyRule) {
 	}
 }
 
-// TestTroubleshooting: the page has a row for each right, with its event if there is one, and the tests that it names exist. The
-// kinds of jobs share rows, and so do similar resources.
+// TestTroubleshooting: the page has a row for each right with a case, with its event if there is one.
 func TestTroubleshooting(t *testing.T) {
 	full(t)
 	text, err := os.ReadFile(filepath.Join(root, "docs/troubleshooting.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := string(text)
-	rows := regexp.MustCompile("(?m)^\\| ((?:`\\w+`(?:, )?)+) \\| ((?:`[\\w/]+`(?:, )?)+) \\|(.*)$").FindAllStringSubmatch(page, -1)
-	found := map[string]bool{}
+	rows := regexp.MustCompile("(?m)^\\| ((?:`\\w+`(?:, )?)+) \\| ((?:`[\\w/]+`(?:, )?)+) \\|(.*)$").FindAllStringSubmatch(string(text), -1)
 	for _, s := range shortages() {
-		resource := s.resource
-		if s.group == "kubeflow.org" {
-			resource = strings.Replace(resource, s.kind.Plural, "tfjobs", 1)
-		}
-		is := func(row []string) bool {
-			return strings.Contains(row[1], "`"+s.verb+"`") && strings.Contains(row[2], "`"+resource+"`")
-		}
-		at := slices.IndexFunc(rows, is)
+		at := slices.IndexFunc(rows, func(row []string) bool {
+			return strings.Contains(row[1], "`"+s.verb+"`") && strings.Contains(row[2], "`"+s.resource+"`")
+		})
 		if at < 0 {
 			t.Errorf("%s has no row", s.right)
-			continue
-		}
-		found[rows[at][0]] = true
-		if event := strings.Replace(s.event, s.kind.Name, "TFJob", 1); !strings.Contains(rows[at][3], event) {
-			t.Errorf("the row of %s does not have the event %s: %s", s.right, event, rows[at][0])
-		}
-		if slices.ContainsFunc(rows[at+1:], is) {
-			t.Errorf("%s has two rows", s.right)
-		}
-	}
-	for _, row := range rows {
-		if !found[row[0]] {
-			t.Errorf("no case shows this row: %s", row[0])
-		}
-	}
-	sources, err := filepath.Glob("*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := ""
-	for _, file := range sources {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all += string(source)
-	}
-	for _, name := range regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(page, -1) {
-		if !strings.Contains(all, "\nfunc "+name+"(") {
-			t.Errorf("the page names %s, which is not here", name)
+		} else if !strings.Contains(rows[at][3], s.event) {
+			t.Errorf("the row of %s does not have the event %s: %s", s.right, s.event, rows[at][0])
 		}
 	}
 }
@@ -364,7 +315,7 @@ func TestTroubleshooting(t *testing.T) {
 func leaseMissing(t *testing.T, r *rig, s shortage) {
 	ns := s.name()
 	p := s.operator(t, r)
-	r.store(t, ns, jobOf(r.kind, nil, ""))
+	r.apply(t, ns, jobOf(r.kind, nil, ""))
 	s.shows(t, r, p)
 	if n, found := p.metric(t, "leader_election_master_status"); !found || n != 0 {
 		t.Errorf("without the lease leader_election_master_status is %v, %v", n, found)
@@ -377,7 +328,7 @@ func leaseMissing(t *testing.T, r *rig, s shortage) {
 // waits, and does not end again.
 func leaseLost(t *testing.T, r *rig, s shortage) {
 	ns := s.name()
-	r.store(t, ns, jobOf(r.kind, nil, ""))
+	r.apply(t, ns, jobOf(r.kind, nil, ""))
 	start := func() *operator.Process {
 		p, err := operator.Start(operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: r.cluster.UserKubeconfig(ns),
 			Namespace: ns, Flags: s.flags, Log: filepath.Join(t.TempDir(), "log")})

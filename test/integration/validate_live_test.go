@@ -1,11 +1,8 @@
 package integration
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +20,7 @@ func TestValidateLive(t *testing.T) {
 	t.Parallel() // it mostly waits
 	bare := bareRig(t, cluster.Options{Users: map[string]string{"stranger": "stranger"}})
 	t.Run("without the CRD", func(t *testing.T) {
-		out, talk, code := bare.validateLive(t, bare.cluster.Kubeconfig(), "-A")
+		out, talk, code := runStoic(t, "validate", "--live", "--kubeconfig", bare.cluster.Kubeconfig(), "-A")
 		want := ""
 		for _, kind := range kinds.All() {
 			want += "skipped " + kind.Plural + ": the cluster does not serve them\n"
@@ -41,7 +38,7 @@ func TestValidateLive(t *testing.T) {
 
 	t.Run("the words of the operator", func(t *testing.T) { sameWords(t, bare) })
 	t.Run("a user without rights", func(t *testing.T) {
-		out, talk, code := bare.validateLive(t, bare.cluster.UserKubeconfig("stranger"), "-A")
+		out, talk, code := runStoic(t, "validate", "--live", "--kubeconfig", bare.cluster.UserKubeconfig("stranger"), "-A")
 		if code != 2 || out != "" || !strings.HasPrefix(talk, "error: read the ") {
 			t.Errorf("code %d, stdout %q, stderr %q", code, out, talk)
 		}
@@ -53,22 +50,9 @@ func TestValidateLive(t *testing.T) {
 	})
 }
 
-// validateLive runs the command as a user would.
-func (r *rig) validateLive(t *testing.T, kubeconfig string, args ...string) (out, talk string, code int) {
-	t.Helper()
-	cmd := exec.Command(build(t, "./cmd/stoic", raceDetector()...), append([]string{"validate", "--live", "--kubeconfig", kubeconfig}, args...)...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	var ended *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &ended) {
-		t.Fatalf("run validate: %v", err)
-	}
-	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
-}
-
 // sameWords compares the findings with the events of an operator that runs in parallel.
 func sameWords(t *testing.T, r *rig) {
-	out, talk, code := r.validateLive(t, r.cluster.Kubeconfig(), "-n", "wrong", "-o", "json")
+	out, talk, code := runStoic(t, "validate", "--live", "--kubeconfig", r.cluster.Kubeconfig(), "-n", "wrong", "-o", "json")
 	var report struct {
 		Summary struct{ Documents, Rejected int }
 		Results []struct {

@@ -1,19 +1,16 @@
 package integration
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -133,33 +130,13 @@ func newRollOut(t *testing.T) *rollOut {
 		t.Fatal(err)
 	}
 	r.rig = bareRig(t, cluster.Options{})
-	program, err := filepath.Abs(build(t, "./cmd/stoic", r.rig.flags...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(program, filepath.Join(dir, "bin", "stoic")); err != nil {
-		t.Fatal(err)
-	}
 	return r
 }
 
-// run runs commands; each must succeed.
+// run runs commands of the page.
 func (r *rollOut) run(t *testing.T, commands string) {
 	t.Helper()
-	if strings.TrimSpace(commands) == "" {
-		t.Fatalf("%s has no commands there", versionsPage)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "bash", "-euxo", "pipefail", "-c", commands)
-	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+r.cluster.Kubeconfig(), "PATH="+filepath.Join(r.dir, "bin")+":"+os.Getenv("PATH"))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v:\n%s", err, out)
-	}
+	r.shell(t, r.dir, commands, nil)
 }
 
 func (r *rollOut) deployed(t *testing.T, path string) string {

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
@@ -190,59 +190,40 @@ func (k *servedKind) put(t *testing.T, r *rig, verb string, crd *crdv1.CustomRes
 	}
 }
 
-// edit edits an object in a version that is not the hub: by merge and JSON patch. A watch in each version observes it.
+// edit edits an object in a version that is not the hub, and watches it in another. What another version cannot represent is kept
+// after an edit in it.
 func (k *servedKind) edit(t *testing.T) {
 	t.Helper()
-	old, name := k.Versions[0].Name, "valid-"+k.Versions[0].Name
+	old := k.Versions[0].Name
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	events := map[string]<-chan string{}
-	for _, version := range k.all() {
-		list, err := k.resource(version).List(ctx, metav1.ListOptions{Limit: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := k.resource(version).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, ResourceVersion: list.GetResourceVersion()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer w.Stop()
-		seen := make(chan string, 1)
-		events[version] = seen
-		go func() {
-			e, ok := <-w.ResultChan()
-			if u, is := e.Object.(*unstructured.Unstructured); ok && is {
-				seen <- string(e.Type) + " " + u.GetAPIVersion()
-			} else {
-				seen <- fmt.Sprintf("%v %v", ok, e)
-			}
-		}()
-	}
-	if _, err := k.resource(old).Patch(ctx, name, types.MergePatchType, []byte(k.patch), metav1.PatchOptions{}); err != nil {
+	list, err := k.resource(old).List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
 		t.Fatal(err)
 	}
-	hub, err := k.resource(k.Hub).Get(ctx, name, metav1.GetOptions{})
+	w, err := k.resource(old).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=valid-" + old, ResourceVersion: list.GetResourceVersion()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	if _, err := k.resource(old).Patch(ctx, "valid-"+old, types.MergePatchType, []byte(k.patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	hub, err := k.resource(k.Hub).Get(ctx, "valid-"+old, metav1.GetOptions{})
 	if err != nil || !strings.Contains(jsonText(t, hub.Object["spec"]), k.patched) {
 		t.Errorf("after the patch: %v, %s", err, jsonText(t, hub.Object["spec"]))
 	}
-	for version, seen := range events {
-		if got, want := <-seen, "MODIFIED "+k.Group+"/"+version; got != want {
-			t.Errorf("a watch of %s sees %s, want %s", version, got, want)
-		}
+	e, isOpen := <-w.ResultChan()
+	if u, isObject := e.Object.(*unstructured.Unstructured); !isOpen || !isObject || e.Type != watch.Modified || u.GetAPIVersion() != k.Group+"/"+old {
+		t.Errorf("a watch of %s sees %v", old, e)
 	}
-	jsonPatch := []byte(`[{"op":"add","path":"/metadata/labels","value":{"edited":"yes"}}]`)
-	for _, version := range k.all() {
-		if _, err := k.resource(version).Patch(ctx, name, types.JSONPatchType, jsonPatch, metav1.PatchOptions{}); err != nil {
-			t.Errorf("JSON patch in %s: %v", version, err)
-		}
-	}
-	// What another version cannot represent is kept after an edit in it.
 	before, err := k.resource(k.Hub).Get(ctx, "valid-"+k.Hub, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range k.Versions {
-		if _, err := k.resource(v.Name).Patch(ctx, "valid-"+k.Hub, types.MergePatchType, []byte(`{"metadata":{"labels":{"by":"`+v.Name+`"}}}`), metav1.PatchOptions{}); err != nil {
+		patch := []byte(`[{"op":"add","path":"/metadata/labels","value":{"by":"` + v.Name + `"}}]`)
+		if _, err := k.resource(v.Name).Patch(ctx, "valid-"+k.Hub, types.JSONPatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		after, err := k.resource(k.Hub).Get(ctx, "valid-"+k.Hub, metav1.GetOptions{})
@@ -266,11 +247,7 @@ func (k *servedKind) edit(t *testing.T) {
 func (k *servedKind) fieldManagers(t *testing.T) {
 	t.Helper()
 	for _, version := range k.all() {
-		var spec map[string]any
-		if err := json.Unmarshal([]byte(k.specs[version]), &spec); err != nil {
-			t.Fatal(err)
-		}
-		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": k.Group + "/" + version, "kind": k.Name, "metadata": map[string]any{"name": "applied", "labels": map[string]any{version: "x"}}, "spec": spec}}
+		u := k.object(map[string]any{"metadata": map[string]any{"labels": map[string]any{version: "x"}}, "spec": k.spec(t, version)}, version, "applied")
 		if _, err := k.resource(version).Apply(t.Context(), "applied", u, metav1.ApplyOptions{FieldManager: version, Force: true}); err != nil {
 			t.Errorf("apply as %s: %v", version, err)
 		}

@@ -3,8 +3,6 @@ package integration
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,7 +39,7 @@ func TestDeadWebhooks(t *testing.T) {
 	t.Run("users", func(t *testing.T) { r.usersAreRefused(t) })
 	t.Run("jobs that run", func(t *testing.T) { r.endsAndWaits(t, p) })
 
-	r.cure(t)
+	r.shell(t, root, commandsOf(t, "docs/migration.md")["Webhooks that were left behind"], nil)
 	r.refusesJobs(t, false)
 	r.restartsAfterAll(t)
 	r.apply(t, "default", manifest("later", worker("", "")))
@@ -50,21 +48,6 @@ func TestDeadWebhooks(t *testing.T) {
 		t.Errorf("the operator ends:\n%s", p.Tail())
 	}
 	nothingIsForbidden(t, r)
-}
-
-// cure runs the command of docs/migration.md.
-func (r *rig) cure(t *testing.T) {
-	t.Helper()
-	const heading = "Webhooks that were left behind"
-	commands := commandsOf(t, "docs/migration.md")[heading]
-	if commands == "" {
-		t.Fatalf("docs/migration.md has no commands under %q", heading)
-	}
-	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+r.cluster.Kubeconfig())
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v:\n%s", err, out)
-	}
 }
 
 // usersAreRefused: the API server rejects creations and changes of jobs of the five kinds. The error names the webhook.
