@@ -15,14 +15,7 @@ func flags() (string, error) {
 	root := cli.Commands()
 	var b strings.Builder
 	b.WriteString("# Commands and flags\n\n" + root.Long + "\n\n")
-	var rows [][]string
-	commands := withGroups(root)
-	for _, c := range commands {
-		rows = append(rows, []string{"[" + code(c.CommandPath()) + "](#" + anchor(c) + ")", c.Short})
-	}
-	b.WriteString(table([]string{"command", "what it does"}, rows))
-	b.WriteString(`
-Every command has ` + "`-h`, `--help`" + `. Called as ` + "`manager`" + `, the program is ` + "`stoic controller`" + `; called as
+	b.WriteString(`Every command has ` + "`-h`, `--help`" + `. Called as ` + "`manager`" + `, the program is ` + "`stoic controller`" + `; called as
 ` + "`kubectl-stoic`" + `, it is a plugin of kubectl: ` + "`kubectl stoic`" + `. kubectl completes
 it where an executable ` + "`kubectl_complete-stoic`" + ` on the PATH runs ` + "`kubectl-stoic __complete \"$@\"`" + `.
 
@@ -31,7 +24,7 @@ Every command has examples, and most have more to say, in its ` + "`--help`" + `
 Exit codes: 0 done; 1 it failed, or something is wrong with a manifest; 2 it was called wrongly, or a file or
 cluster that it was to check could not be read; 130 it was interrupted before it was done.
 `)
-	for _, c := range commands {
+	for _, c := range withGroups(root) {
 		command(&b, c)
 	}
 	return b.String(), nil
@@ -57,8 +50,6 @@ func visible(root *cobra.Command) []*cobra.Command {
 	}
 	return found
 }
-
-func anchor(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
 func command(b *strings.Builder, c *cobra.Command) {
 	b.WriteString("\n## " + c.CommandPath() + "\n\n")
