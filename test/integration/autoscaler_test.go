@@ -3,12 +3,12 @@ package integration
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // elastic returns a PyTorchJob with one worker that runs for a while.
@@ -35,9 +35,9 @@ const averageOf500m = `metrics: [{type: Resource, resource: {name: cpu, target: 
 func TestAutoscaler(t *testing.T) {
 	quick(t)
 	t.Parallel() // it mostly waits
-	r := shared(t)
+	r := withOperator(t).of(kinds.PyTorchJob())
 	ns := r.namespace(t, "autoscaler")
-	p := r.operator(t, ns)
+	p := r.serve(t, ns)
 	patch := func(text string) {
 		t.Helper()
 		r.kubectl(t, nil, "-n", ns, "patch", "pytorchjob", "job", "--type=merge", "-p", text)
@@ -88,22 +88,13 @@ func TestAutoscaler(t *testing.T) {
 	}
 }
 
-// reported waits for an event of a PyTorchJob.
-func (r *rig) reported(t *testing.T, ns, job, reason string) {
-	t.Helper()
-	await(t, "the event "+reason, func() (bool, string) {
-		out := r.kubectl(t, nil, "-n", ns, "get", "events", "--field-selector=involvedObject.name="+job, "-o", `jsonpath={range .items[*]}{.reason}{"\n"}{end}`)
-		return slices.Contains(strings.Split(out, "\n"), reason), out
-	})
-}
-
 func foreignAutoscaler(t *testing.T, r *rig) {
 	const ns = "autoscaler"
 	r.kubectl(t, []byte(`{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"taken"},
 		"spec":{"maxReplicas":9,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"mine"}}}`), "-n", ns, "create", "-f", "-")
 	before, _ := json.Marshal(r.awaitDependent(t, training.Autoscalers(), ns, "taken", true).Object["spec"])
 	r.apply(t, ns, elastic("taken", "metrics: []", "activeDeadlineSeconds: 3600"))
-	r.reported(t, ns, "taken", training.ReasonNameConflict)
+	r.awaitReason(t, ns, "taken", training.ReasonNameConflict)
 	r.awaitPods(t, ns, "taken", 1) // it runs without an autoscaler
 	r.kubectl(t, nil, "-n", ns, "patch", "pytorchjob", "taken", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
 	r.awaitPods(t, ns, "taken", 0)
@@ -118,7 +109,7 @@ func refusedAutoscaler(t *testing.T, r *rig) {
 	const ns = "autoscaler"
 	began := time.Now()
 	r.apply(t, ns, elastic("refused", "metrics: [{type: Resource}]", ""))
-	r.reported(t, ns, "refused", training.ReasonCreateAutoscalerFailed)
+	r.awaitReason(t, ns, "refused", training.ReasonCreateAutoscalerFailed)
 	r.awaitPods(t, ns, "refused", 1)
 	count := 0
 	for _, q := range r.requestsIn(t, ns) {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/training"
+	"stoic/training/kinds"
 )
 
 // TestContract checks the parts of the contract with users of training-operator 1.9 that only an API server can show, on the
@@ -20,11 +21,13 @@ import (
 func TestContract(t *testing.T) {
 	quick(t)
 	t.Parallel() // it mostly waits
-	r := shared(t)
-	sideBySide(t, r, map[string]func(*testing.T, *rig){
+	sideBySide(t, shared(t), map[string]func(*testing.T, *rig){
+		"deadline after a restart": deadlineAfterRestart,
+		"time to live":             timeToLiveFires,
+		"two kinds under one name": func(t *testing.T, r *rig) { twoKindsOneName(t, r.of(kinds.PyTorchJob())) },
+	})
+	sideBySide(t, withOperator(t), map[string]func(*testing.T, *rig){
 		"deadline":                     deadlineFires,
-		"deadline after a restart":     deadlineAfterRestart,
-		"time to live":                 timeToLiveFires,
 		"foreign service":              foreignService,
 		"labels edited":                labelsEdited,
 		"scaled in while pods linger":  scaledIn,
@@ -94,7 +97,7 @@ func labelsOf(job string, index int) string {
 // scaledIn: of five workers two are left, and the others take their time to stop.
 func scaledIn(t *testing.T, r *rig) {
 	ns := r.namespace(t, "scaled-in")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	spec := func(replicas int) string {
 		return strings.Replace(endless("", fmt.Sprintf("replicas: %d", replicas)), "annotations: {}", "annotations: {simulation.stoic/terminate-after: 3s}", 1)
 	}
@@ -128,7 +131,7 @@ func scaledIn(t *testing.T, r *rig) {
 // scaledToNone: no worker beside a parameter server is neither an error nor a success.
 func scaledToNone(t *testing.T, r *rig) {
 	ns := r.namespace(t, "none")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	spec := func(replicas int) string {
 		return strings.Replace(endless("", fmt.Sprintf("replicas: %d", replicas)), "tfReplicaSpecs:",
 			`tfReplicaSpecs:`+"\n    PS: {template: {spec: {containers: [{name: tensorflow, image: \"training:1\"}]}}}", 1)

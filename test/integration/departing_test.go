@@ -15,12 +15,11 @@ import (
 func TestDeletedJobs(t *testing.T) {
 	quick(t)
 	t.Parallel() // it mostly waits
-	r := shared(t)
-	sideBySide(t, r, map[string]func(*testing.T, *rig){
+	sideBySide(t, withOperator(t), map[string]func(*testing.T, *rig){
 		"foreign finalizer": heldByFinalizer,
 		"foreground":        deletedInForeground,
-		"namespace":         deletedWithItsNamespace,
 	})
+	t.Run("namespace", func(t *testing.T) { deletedWithItsNamespace(t, shared(t)) })
 }
 
 // held returns the manifest of a job with a finalizer of another client.
@@ -47,7 +46,7 @@ func (r *rig) deleteJob(t *testing.T, ns, name string, policy metav1.DeletionPro
 // success of the job. Then cleanPodPolicy applies.
 func heldByFinalizer(t *testing.T, r *rig) {
 	ns := r.namespace(t, "held")
-	p := r.operator(t, ns)
+	r.serve(t, ns)
 	r.apply(t, ns, held("job", endless("cleanPodPolicy: All, ttlSecondsAfterFinished: 0", "replicas: 3")))
 	r.awaitActive(t, ns, "job", 3)
 	before := r.pods(t, ns, "job")
@@ -74,13 +73,12 @@ func heldByFinalizer(t *testing.T, r *rig) {
 			t.Errorf("the operator deleted the job: %s", q.RequestURI)
 		}
 	}
-	p.stop(t)
 }
 
 // deletedInForeground: garbage collection deletes the pods of a job before the job. That costs no write for each pod.
 func deletedInForeground(t *testing.T, r *rig) {
 	ns := r.namespace(t, "foreground")
-	p := r.operator(t, ns)
+	r.serve(t, ns)
 	const replicas = 12
 	r.apply(t, ns, manifest("job", endless("", fmt.Sprintf("replicas: %d", replicas))))
 	r.awaitActive(t, ns, "job", replicas)
@@ -95,7 +93,6 @@ func deletedInForeground(t *testing.T, r *rig) {
 	before := writes()
 	r.deleteJob(t, ns, "job", metav1.DeletePropagationForeground)
 	await(t, "the job to be gone", func() (bool, string) { return r.raw(t, ns, "job") == nil, fmt.Sprint(r.pods(t, ns, "job")) })
-	p.stop(t)
 	if n := writes() - before; n > 3 {
 		t.Errorf("%d writes of the job while %d pods were deleted, want 3 at most", n, replicas)
 	}

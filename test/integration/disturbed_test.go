@@ -47,7 +47,7 @@ func killedAndRestarted(t *testing.T, r *rig) {
 
 func deletedAndRecreated(t *testing.T, r *rig) {
 	ns := r.namespace(t, "anew")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	text := manifest("job", strings.Replace(worker("", "replicas: 2"), "run-for: 1s", "run-for: 5s", 1))
 	for round := range 3 {
 		r.apply(t, ns, text)
@@ -72,7 +72,7 @@ func deletedAndRecreated(t *testing.T, r *rig) {
 
 func statusEdited(t *testing.T, r *rig) {
 	ns := r.namespace(t, "tampered")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	endless := strings.Replace(worker("", "replicas: 2"), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
 	r.apply(t, ns, manifest("job", endless))
 	before := r.awaitState(t, ns, "job", training.Running)
@@ -136,7 +136,7 @@ func terminalConditionWiped(t *testing.T, r *rig) {
 
 func foreignPod(t *testing.T, r *rig) {
 	ns := r.namespace(t, "foreign")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.kubectl(t, []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"job-worker-0"},"spec":{"containers":[{"name":"mine","image":"mine:1"}]}}`), "-n", ns, "create", "-f", "-")
 	uid := r.kubectl(t, nil, "-n", ns, "get", "pod", "job-worker-0", "-o", "jsonpath={.metadata.uid}")
 	r.apply(t, ns, manifest("job", worker("", "replicas: 2")))
@@ -152,7 +152,7 @@ func foreignPod(t *testing.T, r *rig) {
 // replicaRestarted: exit code 137 counts as an accident, and the replica gets a new pod with its old name; 3 is the program's own code.
 func replicaRestarted(t *testing.T, r *rig) {
 	ns := r.namespace(t, "restarted")
-	p := r.operator(t, ns)
+	p := r.serve(t, ns)
 	endless := strings.Replace(worker("", "replicas: 2\nrestartPolicy: ExitCode"), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
 	r.apply(t, ns, manifest("job", endless))
 	r.awaitState(t, ns, "job", training.Running)

@@ -19,7 +19,7 @@ import (
 func TestFailures(t *testing.T) {
 	quick(t)
 	t.Parallel() // it mostly waits
-	r := shared(t)
+	r := withOperator(t)
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
 		"init container":   initContainerFails,
 		"cause of the end": causeStaysReadable,
@@ -65,7 +65,7 @@ const byTheKubelet = `,"conditions":[{"type":"DisruptionTarget","status":"True",
 // initContainerFails: the restarts of an init container count, although its pod is Pending.
 func initContainerFails(t *testing.T, r *rig) {
 	ns := r.namespace(t, "init-container")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.apply(t, ns, manifest("job", unplaced("backoffLimit: 2", "restartPolicy: OnFailure")))
 	r.awaitPods(t, ns, "job", 1)
 	r.saysOfPod(t, ns, "job-worker-0", `{"phase":"Pending","initContainerStatuses":[{"name":"download","image":"i","imageID":"","ready":false,"restartCount":5,
@@ -80,7 +80,7 @@ func initContainerFails(t *testing.T, r *rig) {
 // causeStaysReadable: when all pods are gone, the condition, the event and the ledger still say which one failed first.
 func causeStaysReadable(t *testing.T, r *rig) {
 	ns := r.namespace(t, "cause")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.apply(t, ns, manifest("job", unplaced("cleanPodPolicy: All", "replicas: 2\nrestartPolicy: Never")))
 	r.awaitPods(t, ns, "job", 2)
 	r.bindPod(t, ns, "job-worker-1", "gpu-7")
@@ -111,7 +111,7 @@ func causeStaysReadable(t *testing.T, r *rig) {
 // disruptedIsReplaced: a pod that its node ended with exit code 1 is replaced under ExitCode, although no restart is allowed.
 func disruptedIsReplaced(t *testing.T, r *rig) {
 	ns := r.namespace(t, "disrupted")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.apply(t, ns, manifest("job", unplaced("backoffLimit: 0", "replicas: 2\nrestartPolicy: ExitCode")))
 	r.awaitPods(t, ns, "job", 2)
 	before := r.pods(t, ns, "job")
@@ -132,7 +132,7 @@ func disruptedIsReplaced(t *testing.T, r *rig) {
 // evictedUnderNever: an evicted pod is replaced under Never, and then a failure of its own ends the job.
 func evictedUnderNever(t *testing.T, r *rig) {
 	ns := r.namespace(t, "evicted-never")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.apply(t, ns, manifest("job", unplaced("", "restartPolicy: Never")))
 	r.awaitPods(t, ns, "job", 1)
 	before := r.pods(t, ns, "job")

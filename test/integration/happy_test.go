@@ -148,7 +148,7 @@ func checkChildren(t *testing.T, r *rig, ns, uid string) {
 
 func failingJob(t *testing.T, r *rig) {
 	ns := r.namespace(t, "failing")
-	p := r.operator(t, ns)
+	p := r.serve(t, ns)
 	r.apply(t, ns, manifest("broken", strings.Replace(worker("", "restartPolicy: Never"), `exit-code: "0"`, `exit-code: "3"`, 1)))
 	head := r.awaitState(t, ns, "broken", training.Failed)
 	if got, want := describe(&head.Status), `^Created=True\(TFJobCreated\) (Running=False\(TFJobRunning\) )?Failed=True\(TFJobFailed\)$`; !regexp.MustCompile(want).MatchString(got) {
@@ -168,7 +168,7 @@ func failingJob(t *testing.T, r *rig) {
 
 func suspendedAndResumed(t *testing.T, r *rig) {
 	ns := r.namespace(t, "suspended")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	spec := func(suspend bool) string {
 		return fmt.Sprintf("\n  runPolicy: {suspend: %v}", suspend) + worker("", "")
 	}

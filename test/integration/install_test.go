@@ -3,18 +3,15 @@ package integration
 import (
 	"bytes"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"stoic/cli/cluster"
 	"stoic/examples"
-	"stoic/test/operator"
 	"stoic/training"
 	"stoic/training/kinds"
 )
@@ -53,7 +50,6 @@ func TestInstall(t *testing.T) {
 	r.kubectl(t, nil, "apply", "-k", all)
 	checkEach(t, "a second apply", r.kubectl(t, nil, "apply", "-k", all), " unchanged", objects)
 
-	t.Run("permissions", func(t *testing.T) { permissions(t, r) })
 	t.Run("examples", func(t *testing.T) { examplesAccepted(t, r) })
 	t.Run("strategy", func(t *testing.T) { strategyIsSwitched(t, r) })
 	t.Run("names", func(t *testing.T) {
@@ -134,71 +130,6 @@ func renderedDeployment(t *testing.T, snapshot string) []byte {
 		t.Fatalf("%s.txtar has no Deployment", snapshot)
 	}
 	return []byte(deployment)
-}
-
-// permissions are the operator's rights according to the API server: these and no others.
-func permissions(t *testing.T, r *rig) {
-	everywhere := map[string]string{
-		"pods":                                 "create delete get list watch",
-		"services":                             "create delete get list watch",
-		"events":                               "create",
-		"podgroups.scheduling.volcano.sh":      "create delete get list patch watch",
-		"podgroups.scheduling.x-k8s.io":        "create delete get list patch watch",
-		"horizontalpodautoscalers.autoscaling": "create delete get list patch watch",
-		"podgroups.scheduling.k8s.io":          "create delete get list patch watch",
-		"workloads.scheduling.k8s.io":          "create delete get list patch watch",
-		"priorityclasses.scheduling.k8s.io":    "list watch",
-		// What only MPIJobs need.
-		"configmaps":                             "create get list patch watch",
-		"serviceaccounts":                        "create delete get list patch watch",
-		"roles.rbac.authorization.k8s.io":        "create get list patch watch",
-		"rolebindings.rbac.authorization.k8s.io": "create delete get list patch watch",
-		"pods/exec":                              "create",
-	}
-	for _, kind := range kinds.All() {
-		everywhere[kind.Plural+".kubeflow.org"] = "delete get list patch watch"
-		everywhere[kind.Plural+".kubeflow.org/status"] = "patch"
-		everywhere[kind.Plural+".kubeflow.org/finalizers"] = "update"
-	}
-	home := map[string]string{"leases.coordination.k8s.io": "create", "leases.coordination.k8s.io " + leaseName: "get update"}
-	for resource, verbs := range everywhere {
-		home[resource] = verbs
-	}
-	// The API server gives every service account some rights: to ask about itself, and since 1.37 to read bundles of certificates.
-	anybody := r.allowed(t, "default", "system:serviceaccount:default:anybody")
-	if anybody["selfsubjectaccessreviews.authorization.k8s.io"] != "create" {
-		t.Errorf("a service account without roles may do %v", anybody)
-	}
-	for ns, want := range map[string]map[string]string{"default": everywhere, "kubeflow": home} {
-		maps.Copy(want, anybody)
-		if diff := cmp.Diff(want, r.allowed(t, ns, operator.User)); diff != "" {
-			t.Errorf("permissions in %s (-want +got):\n%s", ns, diff)
-		}
-	}
-}
-
-// allowed reads what a user may do in a namespace, by resource, and by the name of an object where it is one alone.
-func (r *rig) allowed(t *testing.T, ns, user string) map[string]string {
-	t.Helper()
-	out := r.kubectl(t, nil, "auth", "can-i", "--list", "--as="+user, "-n", ns)
-	line := regexp.MustCompile(`^(\S*) +\[(.*)\] +\[(.*)\] +\[(.*)\]$`)
-	found := map[string]string{}
-	for text := range strings.Lines(out) {
-		cells := line.FindStringSubmatch(strings.TrimRight(text, " \n"))
-		switch {
-		case strings.HasPrefix(text, "Resources "):
-		case cells == nil:
-			t.Errorf("a line of another form: %q", text)
-		case cells[1] != "" && cells[3] != "":
-			found[cells[1]+" "+cells[3]] = sorted(cells[4])
-		case cells[1] == "" && cells[4] == "get": // a path that is no resource, such as /healthz
-		case cells[1] == "":
-			t.Errorf("a path that may be more than read: %q", text)
-		default:
-			found[cells[1]] = sorted(cells[4])
-		}
-	}
-	return found
 }
 
 // examplesAccepted: the CRD accepts the valid examples.

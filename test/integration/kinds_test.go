@@ -101,7 +101,7 @@ func (l leading) replicaSpecs(restart, after string) map[string]any {
 func TestKinds(t *testing.T) {
 	quick(t)
 	t.Parallel() // it mostly waits
-	kindsSuite(t, shared(t), "kinds")
+	kindsSuite(t, withOperator(t), "kinds")
 }
 
 // TestKindsUnderCRDsOf194: the same, and MPIJobs, under CRDs as training-operator 1.9.4 has them.
@@ -115,8 +115,9 @@ func TestKindsUnderCRDsOf194(t *testing.T) {
 	r := bareRig(t, cluster.Options{CRDs: crds})
 	r.permit(t)
 	r.keepsGeneration = false
-	kindsSuite(t, r, "kinds")
 	t.Run("MPIJob", func(t *testing.T) { mpiHappyPath(t, r.of(kinds.MPIJob())) })
+	r.common = r.operator(t, "")
+	kindsSuite(t, r, "kinds")
 	nothingIsForbidden(t, r)
 }
 
@@ -126,7 +127,7 @@ func kindsSuite(t *testing.T, r *rig, prefix string) {
 		for name, scenario := range map[string]func(*testing.T, *rig, string){"happy": l.happyPath, "fails": l.fails, "rejected": l.rejected, "scaled": l.scaled, "suspended": l.suspended} {
 			scenarios[l.kind.Name+"/"+name] = func(t *testing.T, r *rig) {
 				ns := r.namespace(t, prefix+"-"+l.kind.Singular+"-"+name)
-				r.operator(t, ns)
+				r.serve(t, ns)
 				scenario(t, r.of(l.kind), ns)
 			}
 		}

@@ -22,12 +22,14 @@ func TestMPIJob(t *testing.T) {
 	quick(t)
 	t.Parallel() // it mostly waits
 	sideBySide(t, shared(t).of(kinds.MPIJob()), map[string]func(*testing.T, *rig){
-		"happy path":                  mpiHappyPath,
+		"happy path":             mpiHappyPath,
+		"somebody else's worker": mpiForeignWorker,
+		"somebody else's Role":   mpiForeignRole,
+	})
+	sideBySide(t, withOperator(t).of(kinds.MPIJob()), map[string]func(*testing.T, *rig){
 		"names":                       mpiNames,
 		"room for some workers":       mpiElastic,
 		"an author's service account": mpiOwnAccount,
-		"somebody else's worker":      mpiForeignWorker,
-		"somebody else's Role":        mpiForeignRole,
 		"a Role that is refused":      mpiRefusedRole,
 		"suspended, resumed":          mpiSuspended,
 	})
@@ -52,12 +54,6 @@ spec:
         spec:
           containers: [{name: mpi, image: "mpi:1"}]
 `, name, more, ends(after), workers)
-}
-
-// mpiDependents returns the objects that each job has.
-func mpiDependents(job string) map[schema.Resource]string {
-	return map[schema.Resource]string{schema.ConfigMaps(): job + "-config", training.ServiceAccounts(): job + "-launcher",
-		training.Roles(): job + "-launcher", training.RoleBindings(): job + "-launcher"}
 }
 
 func (r *rig) hosts(t *testing.T, ns, job string) string {
@@ -117,7 +113,7 @@ func mpiHappyPath(t *testing.T, r *rig) {
 // mpiNames: a job without services may have any name that its pods and their labels can have.
 func mpiNames(t *testing.T, r *rig) {
 	ns := r.namespace(t, "mpi-names")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	names := []string{"3d-unet", "my.job", "1", strings.Repeat("a", 63)}
 	for _, name := range names {
 		r.apply(t, ns, mpiManifest(strconv.Quote(name), "", 2, "1s"))
@@ -138,7 +134,7 @@ func mpiNames(t *testing.T, r *rig) {
 // one waits.
 func mpiElastic(t *testing.T, r *rig) {
 	ns := r.namespace(t, "mpi-elastic")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	text := strings.Replace(mpiManifest("pi", "", 6, "10m"), "command: [mpirun]",
 		`command: [sh, -c, "horovodrun --min-np 1 --host-discovery-script /etc/mpi/discover_hosts.sh python train.py"]`, 1)
 	const worker = `containers: [{name: mpi, image: "mpi:1"}]`
@@ -166,7 +162,7 @@ func mpiElastic(t *testing.T, r *rig) {
 	})
 	r.apply(t, ns, strings.Replace(mpiManifest("static", "", 2, "10m"), worker,
 		"nodeSelector: {kubernetes.io/hostname: node-0}\n          "+`containers: [{name: mpi, image: "mpi:1", resources: {requests: {cpu: 12}}}]`, 1))
-	r.reported(t, ns, "static", training.ReasonPodUnschedulable)
+	r.awaitReason(t, ns, "static", training.ReasonPodUnschedulable)
 	if pods := r.pods(t, ns, "static"); pods["static-launcher"] != "" {
 		t.Errorf("a static launcher has started: %v", pods)
 	}
@@ -175,7 +171,7 @@ func mpiElastic(t *testing.T, r *rig) {
 // mpiOwnAccount: an existing service account is not touched, and gets the Role; a missing one is created.
 func mpiOwnAccount(t *testing.T, r *rig) {
 	ns := r.namespace(t, "mpi-accounts")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.kubectl(t, nil, "-n", ns, "create", "serviceaccount", "mine")
 	before := r.object(t, ns, "serviceaccounts", "mine")
 	for job, account := range map[string]string{"a": "mine", "b": "missing"} {
@@ -203,7 +199,7 @@ func mpiForeignRole(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "-n", ns, "create", "role", "pi-launcher", "--verb=get", "--resource=secrets")
 	before := r.object(t, ns, "roles", "pi-launcher")
 	r.apply(t, ns, mpiManifest("pi", "", 1, "1s"))
-	r.reported(t, ns, "pi", "NameConflict")
+	r.awaitReason(t, ns, "pi", "NameConflict")
 	if pods := r.pods(t, ns, "pi"); len(pods) != 1 || pods["pi-worker-0"] == "" {
 		t.Errorf("it has the pods %v, want its worker", pods)
 	}
@@ -220,7 +216,7 @@ func mpiForeignRole(t *testing.T, r *rig) {
 // was deleted gives it no such right, and no change of the Role is admitted.
 func mpiRefusedRole(t *testing.T, r *rig) {
 	ns := r.namespace(t, "mpi-refusedrole")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.apply(t, ns, mpiManifest("pi", "", 1, "10m"))
 	r.awaitState(t, ns, "pi", training.Running)
 	const policy = `apiVersion: admissionregistration.k8s.io/v1
@@ -244,7 +240,7 @@ spec: {policyName: no-exec, validationActions: [Deny], matchResources: {namespac
 	})
 	r.kubectl(t, nil, "-n", ns, "patch", "role", "pi-launcher", "--type=merge", "-p", `{"rules":[]}`)
 	r.kubectl(t, nil, "-n", ns, "delete", "pod", "pi-launcher", "--wait=true")
-	r.reported(t, ns, "pi", training.ReasonUpdateDependentFailed)
+	r.awaitReason(t, ns, "pi", training.ReasonUpdateDependentFailed)
 	if pods := r.pods(t, ns, "pi"); pods["pi-launcher"] != "" {
 		t.Errorf("the launcher has begun: %v", pods)
 	}
@@ -272,7 +268,7 @@ func mpiForeignWorker(t *testing.T, r *rig) {
 	p := r.operator(t, ns)
 	r.kubectl(t, nil, "-n", ns, "run", "pi-worker-0", "--image=theirs:1")
 	r.apply(t, ns, mpiManifest("pi", "", 2, "1s"))
-	r.reported(t, ns, "pi", "NameConflict")
+	r.awaitReason(t, ns, "pi", "NameConflict")
 	await(t, "the other worker to run", func() (bool, string) {
 		head := r.head(t, ns, "pi")
 		return head.Status.ReplicaStatuses["Worker"].Active == 1, describe(&head.Status)
@@ -288,7 +284,7 @@ func mpiForeignWorker(t *testing.T, r *rig) {
 
 func mpiSuspended(t *testing.T, r *rig) {
 	ns := r.namespace(t, "mpi-suspended")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {suspend: true}", 1, "10m"))
 	r.awaitState(t, ns, "pi", training.Suspended)
 	r.awaitDependent(t, schema.ConfigMaps(), ns, "pi-config", false)

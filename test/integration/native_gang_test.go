@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"stoic/schema"
 	"stoic/training"
 	"stoic/training/kinds"
-	"stoic/training/kinds/v2beta1"
 )
 
 // TestNativeGang: kube-scheduler itself places pods together, all or none (Kubernetes 1.36 and 1.37, with their feature gates).
@@ -34,18 +32,6 @@ func TestNativeGang(t *testing.T) {
 		"suspended and resumed":  nativeGangSuspended,
 		"changed":                nativeGangChanged,
 		"of an MPIJob":           nativeGangOfMPI,
-	})
-}
-
-// TestNativeGangOfMPIV2Beta1: the launcher, whose pod the Job controller creates, is placed together with its workers.
-func TestNativeGangOfMPIV2Beta1(t *testing.T) {
-	full(t)
-	t.Parallel() // it mostly waits
-	r := bareRig(t, cluster.Options{GangScheduling: true, CRDs: []string{filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml")}})
-	r.permit(t, "deploy/mpijob-v2beta1/rbac.yaml")
-	r = r.of(v2beta1.MPIJob())
-	sideBySide(t, r, map[string]func(*testing.T, *rig){
-		"waits until it fits": nativeGangFitsLauncher,
 	})
 }
 
@@ -216,52 +202,15 @@ func nativeGangChanged(t *testing.T, r *rig) {
 	})
 }
 
-// inGroup returns for each pod of a job whether it is a member of the job's group.
-func (r *rig) inGroup(t *testing.T, ns, job string) map[string]bool {
-	t.Helper()
-	list, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: training.LabelJob + "=" + job})
-	if err != nil {
-		t.Fatal(err)
-	}
-	members := map[string]bool{}
-	for _, p := range list.Items {
-		g := p.Spec.SchedulingGroup
-		members[p.Name] = g != nil && g.PodGroupName != nil && *g.PodGroupName == job
-	}
-	return members
-}
-
-// minCount returns that of the group of a job.
-func (r *rig) minCount(t *testing.T, ns, job string) int64 {
-	t.Helper()
-	_, groups := nativeKinds()
-	group := r.awaitDependent(t, groups, ns, job, true)
-	found, _, _ := unstructured.NestedInt64(group.Object, "spec", "schedulingPolicy", "gang", "minCount")
-	return found
-}
-
-func (r *rig) hasMinCount(t *testing.T, ns, job string, want int64) {
-	t.Helper()
-	if found := r.minCount(t, ns, job); found != want {
-		t.Errorf("minCount is %d, want %d", found, want)
-	}
-}
-
+// awaitMinCount waits until the group of a job has so many members.
 func (r *rig) awaitMinCount(t *testing.T, ns, job string, want int64) {
 	t.Helper()
+	_, groups := nativeKinds()
 	await(t, fmt.Sprintf("minCount to be %d", want), func() (bool, string) {
-		found := r.minCount(t, ns, job)
+		group := r.awaitDependent(t, groups, ns, job, true)
+		found, _, _ := unstructured.NestedInt64(group.Object, "spec", "schedulingPolicy", "gang", "minCount")
 		return found == want, fmt.Sprint(found)
 	})
-}
-
-// allInGroup: so many pods exist, and all are members.
-func (r *rig) allInGroup(t *testing.T, ns, job string, pods int) {
-	t.Helper()
-	members := r.inGroup(t, ns, job)
-	if len(members) != pods || slices.Contains(slices.Collect(maps.Values(members)), false) {
-		t.Errorf("members of the group: %v, want all of %d pods", members, pods)
-	}
 }
 
 // nativeGangOfMPI: the workers are the gang, and the launcher, which is created when they run, joins it.
@@ -271,43 +220,13 @@ func nativeGangOfMPI(t *testing.T, r *rig) {
 	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
 	// Workers that keep running would keep the group: the API server protects it.
 	r.apply(t, ns, mpiManifest("pi", "\n  runPolicy: {cleanPodPolicy: Running}", 2, "3s"))
-	r.hasMinCount(t, ns, "pi", 2)
+	r.awaitMinCount(t, ns, "pi", 2)
 	r.awaitState(t, ns, "pi", training.Running)
-	r.allInGroup(t, ns, "pi", 3)
-	r.awaitState(t, ns, "pi", training.Succeeded)
-	_, groups := nativeKinds()
-	r.awaitDependent(t, groups, ns, "pi", false)
-}
-
-// mpi2OnGPUs returns an MPIJob of v2beta1 with a launcher and two workers that need GPUs of one node.
-func mpi2OnGPUs(name, node string, launcher, worker int) string {
-	pod := func(gpus int, after string) string {
-		return fmt.Sprintf(`{metadata: {annotations: %s}, spec: {nodeSelector: {kubernetes.io/hostname: %s}, containers: [{name: mpi, image: "mpi:1", command: [run], resources: {limits: {nvidia.com/gpu: %d}}}]}}`,
-			after, node, gpus)
+	for _, pod := range []string{"pi-launcher", "pi-worker-0", "pi-worker-1"} {
+		if group := r.pod(t, ns, pod).Spec.SchedulingGroup; group == nil || group.PodGroupName == nil || *group.PodGroupName != "pi" {
+			t.Errorf("%s is not in the group: %+v", pod, group)
+		}
 	}
-	return fmt.Sprintf("apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: %s}\nspec:\n  runPolicy: {cleanPodPolicy: Running}\n  mpiReplicaSpecs:\n    Launcher: {template: %s}\n    Worker: {replicas: 2, template: %s}\n",
-		name, pod(launcher, ends("3s")), pod(worker, "{}"))
-}
-
-// nativeGangFitsLauncher: two of the three pods would fit beside the existing ones; none is placed until all fit.
-func nativeGangFitsLauncher(t *testing.T, r *rig) {
-	ns := r.namespace(t, "fits")
-	r.operator(t, ns, "--native-gang-scheduling", "--enable-scheme", "MPIJob")
-	r.kubectl(t, []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"first"},"spec":{"nodeSelector":{"kubernetes.io/hostname":"node-0"},
-		"containers":[{"name":"a","image":"a","resources":{"limits":{"nvidia.com/gpu":1}}}]}}`), "-n", ns, "create", "-f", "-")
-	r.kubectl(t, nil, "-n", ns, "wait", "pod/first", "--for=jsonpath={.status.phase}=Running", "--timeout=3m")
-	r.apply(t, ns, mpi2OnGPUs("pi", "node-0", 2, 3))
-	r.hasMinCount(t, ns, "pi", 3)
-	r.reportedOnce(t, ns, "pi", training.ReasonPodUnschedulable, "")
-	await(t, "all three pods to wait", func() (bool, string) {
-		pods := r.inGroup(t, ns, "pi")
-		return len(pods) == 3, fmt.Sprint(pods)
-	})
-	if names := r.scheduled(t, ns, "pi"); len(names) > 0 {
-		t.Errorf("placed without the others: %v", names)
-	}
-	r.allInGroup(t, ns, "pi", 3)
-	r.kubectl(t, nil, "-n", ns, "delete", "pod", "first", "--wait=false")
 	r.awaitState(t, ns, "pi", training.Succeeded)
 	_, groups := nativeKinds()
 	r.awaitDependent(t, groups, ns, "pi", false)

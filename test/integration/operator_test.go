@@ -16,6 +16,15 @@ func (r *rig) operator(t *testing.T, ns string, more ...string) *process {
 	return &process{operator.InTest(t, r.operatorOptions(t, ns, more...))}
 }
 
+// serve returns the operator that serves a namespace: the one that serves all of them, or one that runs until the test ends.
+func (r *rig) serve(t *testing.T, ns string) *process {
+	t.Helper()
+	if r.common != nil {
+		return r.common
+	}
+	return r.operator(t, ns)
+}
+
 func (r *rig) operatorOptions(t *testing.T, ns string, more ...string) operator.Options {
 	t.Helper()
 	return operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: r.cluster.UserKubeconfig("operator"), Namespace: ns, Flags: more}

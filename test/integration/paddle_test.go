@@ -27,7 +27,7 @@ func paddleManifest(name string, rtypes map[string]any, more map[string]any) str
 func paddleMasters(t *testing.T, r *rig) {
 	kind := kinds.PaddleJob()
 	ns := r.namespace(t, "paddle-masters")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.apply(t, ns, paddleManifest("job", map[string]any{"Master": replicaTypeOf(kind, 2, "Never", nil), "Worker": replicaTypeOf(kind, 1, "Never", nil)},
 		map[string]any{"runPolicy": map[string]any{"cleanPodPolicy": "None"}}))
 	r.awaitState(t, ns, "job", training.Running)
@@ -63,7 +63,7 @@ func paddleMasters(t *testing.T, r *rig) {
 func paddleElastic(t *testing.T, r *rig) {
 	kind := kinds.PaddleJob()
 	ns := r.namespace(t, "paddle-elastic")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	job := func(policy map[string]any) string {
 		return paddleManifest("job", map[string]any{"Worker": replicaTypeOf(kind, 1, "OnFailure", nil)}, map[string]any{"runPolicy": policy,
 			"elasticPolicy": map[string]any{"minReplicas": 1, "maxReplicas": 3, "metrics": []any{map[string]any{"type": "Resource",

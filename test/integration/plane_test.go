@@ -1,8 +1,8 @@
 package integration
 
 import (
-	"fmt"
-	"os"
+	"context"
+	"errors"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -18,38 +18,67 @@ func full(t *testing.T) { t.Helper(); operator.Full(t) }
 
 func isFull() bool { return operator.IsFull() }
 
-// one is the control plane that tests share which change nothing but objects in namespaces of their own. It has the shipped CRDs,
-// and is started by the first test that asks for it.
-var one struct {
+// plane is a control plane that tests share which change nothing but objects in namespaces of their own. It has the shipped CRDs, and is
+// started by the first test that asks for it.
+type plane struct {
 	sync.Mutex
 	cluster *cluster.Cluster
 	rig     *rig
 }
 
-// shared returns the control plane that tests share.
+// On one of them each test starts the operators of its namespaces. On the other one operator serves all namespaces.
+var plain, operated plane
+
+// shared returns the control plane on which tests start operators for their namespaces.
 func shared(t *testing.T) *rig {
 	t.Helper()
-	one.Lock()
-	defer one.Unlock()
-	if one.rig != nil {
-		return one.rig.of(one.rig.kind)
+	return plain.started(t, false)
+}
+
+// withOperator returns the control plane on which one operator serves all namespaces.
+func withOperator(t *testing.T) *rig {
+	t.Helper()
+	return operated.started(t, true)
+}
+
+func (p *plane) started(t *testing.T, isServed bool) *rig {
+	t.Helper()
+	p.Lock()
+	defer p.Unlock()
+	if p.rig != nil {
+		return p.rig.of(p.rig.kind)
 	}
 	options := rigOptions(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd"), filepath.Join(root, volcanoFixture), filepath.Join(root, pluginFixture)}})
 	c, config, err := operator.StartCluster(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	one.cluster, one.rig = c, newRigOf(c, config)
-	one.rig.permit(t)
-	return one.rig.of(one.rig.kind)
+	p.cluster = c
+	r := newRigOf(c, config)
+	r.permit(t)
+	if isServed {
+		o := r.operatorOptions(t, "", "--kube-api-qps=-1", "--event-qps=-1")
+		o.Log = filepath.Join(programs.Dir, "operator.log")
+		common, err := operator.Start(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.common = &process{common}
+		if err := common.AwaitReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.rig = r
+	return r.of(r.kind)
 }
 
-// stopShared stops the control plane that tests share, at the end of all tests.
-func stopShared() {
-	if one.cluster == nil {
-		return
+// stop stops the control plane, at the end of all tests. The operator must not have ended before.
+func (p *plane) stop() (err error) {
+	if p.rig != nil && p.rig.common != nil {
+		err = p.rig.common.Stop(context.Background())
 	}
-	if err := one.cluster.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, "stop the control plane:", err)
+	if p.cluster != nil {
+		err = errors.Join(err, p.cluster.Stop())
 	}
+	return err
 }

@@ -13,7 +13,7 @@ import (
 // quotaExceeded: there is one event, whichever pod is tried, and however much is used then.
 func quotaExceeded(t *testing.T, r *rig) {
 	ns := r.namespace(t, "quota-exceeded")
-	p := r.operator(t, ns)
+	p := r.serve(t, ns)
 	r.kubectl(t, nil, "-n", ns, "create", "quota", "small", "--hard=pods=1")
 	await(t, "the quota to hold", func() (bool, string) {
 		out := r.kubectl(t, nil, "-n", ns, "get", "quota", "small", "-o", "jsonpath={.status.hard.pods}")
@@ -25,24 +25,24 @@ func quotaExceeded(t *testing.T, r *rig) {
 	r.kubectl(t, nil, "-n", ns, "patch", "quota", "small", "--type=merge", "-p", `{"spec":{"hard":{"pods":"2"}}}`)
 	r.awaitActive(t, ns, "job", 2)
 	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "exceeded quota: small")
-	p.countsOnce(t, string(schema.CauseQuota))
+	p.counts(t, string(schema.CauseQuota))
 }
 
 func limitRangeExceeded(t *testing.T, r *rig) {
 	ns := r.namespace(t, "limit-range")
-	p := r.operator(t, ns)
+	p := r.serve(t, ns)
 	r.kubectl(t, []byte("apiVersion: v1\nkind: LimitRange\nmetadata: {name: small}\nspec: {limits: [{type: Container, max: {cpu: 1}}]}\n"), "-n", ns, "create", "-f", "-")
 	r.apply(t, ns, manifest("job", endlessWith("resources: {limits: {cpu: 2}}", "replicas: 3")))
 	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "maximum cpu usage per Container is 1, but limit is 2")
-	p.countsOnce(t, string(schema.CauseLimitRange))
+	p.counts(t, string(schema.CauseLimitRange))
 }
 
 func noPriorityClass(t *testing.T, r *rig) {
 	ns := r.namespace(t, "no-class")
-	p := r.operator(t, ns)
+	p := r.serve(t, ns)
 	r.apply(t, ns, manifest("job", podSpec("priorityClassName: absent", "replicas: 3")))
 	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "no PriorityClass with name absent was found")
-	p.countsOnce(t, string(schema.CausePriorityClass))
+	p.counts(t, string(schema.CausePriorityClass))
 	r.kubectl(t, []byte("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: absent}\nvalue: 1\n"), "create", "-f", "-")
 	r.awaitActive(t, ns, "job", 3)
 }
@@ -50,10 +50,10 @@ func noPriorityClass(t *testing.T, r *rig) {
 func podSecurity(t *testing.T, r *rig) {
 	ns := r.namespace(t, "pod-security")
 	r.kubectl(t, nil, "label", "namespace", ns, "pod-security.kubernetes.io/enforce=restricted")
-	p := r.operator(t, ns)
+	p := r.serve(t, ns)
 	r.apply(t, ns, manifest("job", endless("", "replicas: 3")))
 	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, `violates PodSecurity "restricted`)
-	p.countsOnce(t, string(schema.CausePodSecurity))
+	p.counts(t, string(schema.CausePodSecurity))
 	r.kubectl(t, nil, "label", "namespace", ns, "pod-security.kubernetes.io/enforce-")
 	r.awaitActive(t, ns, "job", 3)
 	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "")
@@ -78,8 +78,8 @@ spec: {policyName: no-training, validationActions: [Deny], matchResources: {name
 		out, err := r.tryKubectl(nil, "-n", ns, "run", "try", "--image=training:1", "--dry-run=server")
 		return err != nil && strings.Contains(out, "no training here"), out
 	})
-	p := r.operator(t, ns)
+	p := r.serve(t, ns)
 	r.apply(t, ns, manifest("job", endless("", "replicas: 3")))
 	r.reportedOnce(t, ns, "job", training.ReasonCreatePodFailed, "no training here")
-	p.countsOnce(t, string(schema.CausePolicy))
+	p.counts(t, string(schema.CausePolicy))
 }

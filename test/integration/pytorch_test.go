@@ -16,11 +16,10 @@ import (
 func TestSpecialKinds(t *testing.T) {
 	quick(t)
 	t.Parallel() // it mostly waits
-	sideBySide(t, shared(t), map[string]func(*testing.T, *rig){
-		"two kinds under one name": func(t *testing.T, r *rig) { twoKindsOneName(t, r.of(kinds.PyTorchJob())) },
-		"elastic PyTorchJob":       func(t *testing.T, r *rig) { pyElastic(t, r.of(kinds.PyTorchJob())) },
-		"masters of a PaddleJob":   func(t *testing.T, r *rig) { paddleMasters(t, r.of(kinds.PaddleJob())) },
-		"elastic PaddleJob":        func(t *testing.T, r *rig) { paddleElastic(t, r.of(kinds.PaddleJob())) },
+	sideBySide(t, withOperator(t), map[string]func(*testing.T, *rig){
+		"elastic PyTorchJob":     func(t *testing.T, r *rig) { pyElastic(t, r.of(kinds.PyTorchJob())) },
+		"masters of a PaddleJob": func(t *testing.T, r *rig) { paddleMasters(t, r.of(kinds.PaddleJob())) },
+		"elastic PaddleJob":      func(t *testing.T, r *rig) { paddleElastic(t, r.of(kinds.PaddleJob())) },
 	})
 }
 
@@ -86,7 +85,7 @@ func twoKindsOneName(t *testing.T, r *rig) {
 // pyElastic: the workers of an elastic job meet at worker 0.
 func pyElastic(t *testing.T, r *rig) {
 	ns := r.namespace(t, "elastic")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.apply(t, ns, pyManifest("bert", "\n  elasticPolicy: {minReplicas: 1, maxReplicas: 3, maxRestarts: 5}"+pyWorkers("OnFailure", 2, ends("3s"))))
 	r.awaitState(t, ns, "bert", training.Running)
 	var got []string

@@ -20,7 +20,7 @@ import (
 func TestRealClusters(t *testing.T) {
 	quick(t)
 	t.Parallel() // it mostly waits
-	sideBySide(t, shared(t), map[string]func(*testing.T, *rig){
+	sideBySide(t, withOperator(t), map[string]func(*testing.T, *rig){
 		"a restricted namespace":              restrictedNamespace,
 		"limits of the namespace":             limitedNamespace,
 		"variables that both set":             variablesOnce,
@@ -70,7 +70,7 @@ func restrictedNamespace(t *testing.T, r *rig) {
 		"container": {`, securityContext: {` + container + `, runAsNonRoot: true, runAsUser: 1000, seccompProfile: {type: RuntimeDefault}}`, ""},
 	} {
 		ns := r.namespace(t, "restricted-"+name)
-		r.operator(t, ns)
+		r.serve(t, ns)
 		r.kubectl(t, nil, "label", "namespace", ns, "pod-security.kubernetes.io/enforce=restricted")
 		everyKind(t, r, ns, c.main, c.pod)
 		launcher := r.pod(t, ns, "mpijob-launcher")
@@ -84,7 +84,7 @@ func restrictedNamespace(t *testing.T, r *rig) {
 // limitedNamespace: a LimitRange that admits nothing but the user's amounts, and a quota that pays for nothing else.
 func limitedNamespace(t *testing.T, r *rig) {
 	ns := r.namespace(t, "limited")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.kubectl(t, []byte(`
 apiVersion: v1
 kind: LimitRange
@@ -125,7 +125,7 @@ func (r *rig) pod(t *testing.T, ns, name string) *corev1.Pod {
 // variablesOnce: a variable that the user and the operator set occurs once, so that server-side apply of the pod works.
 func variablesOnce(t *testing.T, r *rig) {
 	ns := r.namespace(t, "variables")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r = r.of(kinds.PyTorchJob())
 	r.apply(t, ns, manifestOf(r.kind, "job", `, env: [{name: PYTHONUNBUFFERED, value: mine}, {name: RANK, value: "9"}, {name: URL, value: "tcp://$(MASTER_ADDR)"}]`, ""))
 	r.awaitEvent(t, ns, "job", func(e event) bool {
@@ -151,7 +151,7 @@ func variablesOnce(t *testing.T, r *rig) {
 // hostNetworkDNS: replicas in the networks of their nodes find each other by names.
 func hostNetworkDNS(t *testing.T, r *rig) {
 	ns := r.namespace(t, "host-network")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	for _, kind := range kinds.All() {
 		r.apply(t, ns, manifestOf(kind, kind.Singular, "", "\n          hostNetwork: true"))
 	}
@@ -167,7 +167,7 @@ func hostNetworkDNS(t *testing.T, r *rig) {
 // impossibleCombinations: a job that can never start, or never end, has an event that says why. It is not rejected.
 func impossibleCombinations(t *testing.T, r *rig) {
 	ns := r.namespace(t, "impossible")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	warned := func(kind *training.Kind, name, manifest, path string) {
 		t.Helper()
 		r := r.of(kind)

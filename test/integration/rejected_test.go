@@ -121,7 +121,7 @@ func malformedStored(t *testing.T, r *rig) {
 
 func rejectedThenRepaired(t *testing.T, r *rig) {
 	const ns = "repaired"
-	r.operator(t, ns)
+	r.serve(t, ns)
 	for _, m := range nonsense() {
 		if m.path == "metadata.name" {
 			continue // no edit corrects a name
@@ -152,7 +152,7 @@ func rejectedThenRepaired(t *testing.T, r *rig) {
 
 func runningThenNonsense(t *testing.T, r *rig) {
 	ns := r.namespace(t, "edited")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	// Without an exit code the pods run until they are deleted.
 	endless := strings.Replace(worker("", "replicas: 2"), `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: 1s}`, "{}", 1)
 	r.apply(t, ns, manifest("job", endless))
@@ -192,7 +192,7 @@ func runningThenNonsense(t *testing.T, r *rig) {
 
 func malformedDeleted(t *testing.T, r *rig) {
 	const ns = "deleted"
-	r.operator(t, ns)
+	r.serve(t, ns)
 	for _, m := range nonsense() {
 		checkRejected(t, r, ns, m)
 	}
@@ -207,7 +207,7 @@ func malformedDeleted(t *testing.T, r *rig) {
 // to clients with strict validation; the operator's own warning event names the nearest field.
 func unknownFields(t *testing.T, r *rig) {
 	ns := r.namespace(t, "unknown")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.kubectl(t, []byte(manifest("job", worker("imagePullPolicee: Always", ""))), "-n", ns, "create", "--validate=false", "-f", "-")
 	r.awaitState(t, ns, "job", training.Succeeded)
 	kept, _, _ := unstructured.NestedSlice(r.raw(t, ns, "job").Object, "spec", "tfReplicaSpecs", "Worker", "template", "spec", "containers")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -55,7 +56,10 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
-	stopShared()
+	if err := errors.Join(plain.stop(), operated.stop()); err != nil {
+		fmt.Fprintln(os.Stderr, "stop the control planes that tests share:", err)
+		code = 1
+	}
 	os.RemoveAll(programs.Dir)
 	os.Exit(code)
 }
@@ -93,6 +97,8 @@ type rig struct {
 	typed   kubernetes.Interface
 	mapper  meta.ResettableRESTMapper
 	kind    *training.Kind // of the jobs that it reads
+	// common is the operator that serves all namespaces, if there is one.
+	common *process
 	// keepsGeneration: the shape does not prune status.observedGeneration.
 	keepsGeneration bool
 	// structural: the shape has a schema of the spec; the API server removes nulls that it does not allow.

@@ -19,7 +19,7 @@ func (r *rig) object(t *testing.T, ns, resource, name string) string {
 // `kubectl expose` created of one of our pods and that has all our labels.
 func foreignService(t *testing.T, r *rig) {
 	ns := r.namespace(t, "services")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.kubectl(t, nil, "-n", ns, "create", "service", "clusterip", "job-worker-1", "--tcp=80")
 	taken := r.object(t, ns, "service", "job-worker-1")
 	r.apply(t, ns, manifest("job", endless("cleanPodPolicy: All", "replicas: 3")))
@@ -41,7 +41,7 @@ func foreignService(t *testing.T, r *rig) {
 // otherOwner: a pod under one of our names that another controller owns, of the same name and another kind.
 func otherOwner(t *testing.T, r *rig) {
 	ns := r.namespace(t, "kinds")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.kubectl(t, nil, "-n", ns, "create", "configmap", "job")
 	uid := r.kubectl(t, nil, "-n", ns, "get", "configmap", "job", "-o", "jsonpath={.metadata.uid}")
 	r.kubectl(t, []byte(fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"job-worker-0","labels":%s,
@@ -65,7 +65,7 @@ func otherOwner(t *testing.T, r *rig) {
 // labelsEdited: the name and owner of a pod identify it, not its labels.
 func labelsEdited(t *testing.T, r *rig) {
 	ns := r.namespace(t, "labels")
-	p := r.operator(t, ns)
+	p := r.serve(t, ns)
 	r.apply(t, ns, manifest("job", endless("", "replicas: 3")))
 	r.apply(t, ns, manifest("other", endless("", "replicas: 2")))
 	r.awaitActive(t, ns, "job", 3)

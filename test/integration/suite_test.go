@@ -23,8 +23,7 @@ func TestWithOpenCRD(t *testing.T) {
 	suite(t, "", true)
 }
 
-// suite runs every scenario on one control plane, each in its own namespaces and, except the first, with its own operator that
-// serves only these.
+// suite runs every scenario on one control plane, each in its own namespaces. Those that stop operators have their own.
 func suite(t *testing.T, shape string, keepsGeneration bool) {
 	t.Parallel() // it mostly waits
 	r := newRig(t, shape, func(r *rig) {
@@ -33,24 +32,30 @@ func suite(t *testing.T, shape string, keepsGeneration bool) {
 		r.storeNonsense(t, "deleted")
 	})
 	r.keepsGeneration, r.structural = keepsGeneration, shape != ""
-	t.Run("scenarios", func(t *testing.T) {
+	t.Run("restarts", func(t *testing.T) {
 		sideBySide(t, r, map[string]func(*testing.T, *rig){
 			"happy path":                           happyPath,
-			"failing job":                          failingJob,
 			"malformed objects stored":             malformedStored,
-			"rejected, then repaired":              rejectedThenRepaired,
-			"running, nonsense, repaired":          runningThenNonsense,
-			"malformed object deleted":             malformedDeleted,
 			"operator killed and restarted":        killedAndRestarted,
-			"deleted and recreated":                deletedAndRecreated,
-			"replica restarted, then fatal":        replicaRestarted,
 			"backoff limit reached":                limitReached,
-			"status edited by somebody":            statusEdited,
 			"terminal condition wiped by somebody": terminalConditionWiped,
-			"foreign pod under our name":           foreignPod,
-			"suspended and resumed":                suspendedAndResumed,
-			"unknown fields reach the pod":         unknownFields,
 			"an object as deep as can be stored":   deepObject,
+		})
+	})
+	t.Run("scenarios", func(t *testing.T) { // one operator serves all of them
+		r := r.of(r.kind)
+		r.common = r.operator(t, "")
+		sideBySide(t, r, map[string]func(*testing.T, *rig){
+			"failing job":                   failingJob,
+			"rejected, then repaired":       rejectedThenRepaired,
+			"running, nonsense, repaired":   runningThenNonsense,
+			"malformed object deleted":      malformedDeleted,
+			"deleted and recreated":         deletedAndRecreated,
+			"replica restarted, then fatal": replicaRestarted,
+			"status edited by somebody":     statusEdited,
+			"foreign pod under our name":    foreignPod,
+			"suspended and resumed":         suspendedAndResumed,
+			"unknown fields reach the pod":  unknownFields,
 		})
 	})
 	t.Run("conduct", func(t *testing.T) { conduct(t, r) })

@@ -19,7 +19,7 @@ func checkNotEarly(t *testing.T, what string, due, at time.Time) {
 
 func deadlineFires(t *testing.T, r *rig) {
 	ns := r.namespace(t, "deadline")
-	r.operator(t, ns)
+	r.serve(t, ns)
 	r.apply(t, ns, manifest("job", endless("activeDeadlineSeconds: 8, cleanPodPolicy: Running", "replicas: 2")))
 	r.awaitPods(t, ns, "job", 2)
 	head := r.awaitState(t, ns, "job", training.Failed)
@@ -58,7 +58,7 @@ func deadlineAfterRestart(t *testing.T, r *rig) {
 // limit edits a number of seconds in a job's runPolicy.
 func (r *rig) limit(t *testing.T, ns, name, field string, seconds int) {
 	t.Helper()
-	r.patch(t, ns, name, fmt.Sprintf(`{"spec":{"runPolicy":{%q:%d}}}`, field, seconds))
+	mergePatch(t, r.jobs(ns), name, fmt.Sprintf(`{"spec":{"runPolicy":{%q:%d}}}`, field, seconds))
 }
 
 // timeToLiveFires: with a running operator, and after one that was down when the time came.

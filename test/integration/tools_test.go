@@ -1,11 +1,9 @@
 package integration
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,8 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,12 +32,9 @@ func TestKubernetesTools(t *testing.T) {
 		r.of(kind).awaitEstablished(t, kind)
 	}
 	r.operator(t, "")
-	r.startAutoscalers(t)
 	scenarios := map[string]func(*testing.T, *rig){
-		"an autoscaler":         toolsAutoscaler,
 		"scaled too far":        toolsScaledTooFar,
 		"scaled without Worker": toolsScaledWithoutWorker,
-		"kubectl wait":          toolsWait,
 		"ports of services":     toolsPorts,
 		"pods that are unready": toolsUnready,
 	}
@@ -93,61 +86,6 @@ func (r *rig) checkScale(t *testing.T, ns, name string, workers int) {
 	}
 }
 
-// startAutoscalers starts a controller manager that only serves autoscalers: that of the cluster does not.
-func (r *rig) startAutoscalers(t *testing.T) {
-	t.Helper()
-	program, err := cluster.Build(t.Context(), cluster.Options{Source: filepath.Join(root, "localcluster"), Kubernetes: release(), Progress: t.Output()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	manager := exec.CommandContext(ctx, program, "kube-controller-manager", "--kubeconfig="+r.cluster.Kubeconfig(), "--leader-elect=false",
-		"--controllers=horizontal-pod-autoscaler-controller", "--horizontal-pod-autoscaler-sync-period=1s", "--secure-port=0")
-	var said bytes.Buffer
-	manager.Stderr = &said
-	if err := manager.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		_ = manager.Wait() // it was killed
-		if t.Failed() {
-			t.Logf("the controller manager says:\n%s", said.String())
-		}
-	})
-}
-
-// toolsAutoscaler: the real controller finds the scale and the selector of a job. Only metrics are missing here.
-func toolsAutoscaler(t *testing.T, r *rig) {
-	r = r.of(kinds.TFJob())
-	ns := r.namespace(t, "autoscaled")
-	r.apply(t, ns, workersManifest(r.kind, "job", 2))
-	r.awaitActive(t, ns, "job", 2)
-	r.apply(t, ns, `apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: job}
-spec:
-  scaleTargetRef: {apiVersion: kubeflow.org/v1, kind: TFJob, name: job}
-  minReplicas: 3
-  maxReplicas: 5
-  metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: "1"}}}]
-`)
-	r.awaitActive(t, ns, "job", 3) // it needs no metrics for its minimum
-	await(t, "the autoscaler to need nothing but metrics", func() (bool, string) {
-		found, err := r.typed.AutoscalingV2().HorizontalPodAutoscalers(ns).Get(t.Context(), "job", metav1.GetOptions{})
-		if err != nil {
-			return false, err.Error()
-		}
-		isOneOf := func(of autoscalingv2.HorizontalPodAutoscalerConditionType, status corev1.ConditionStatus, reason string) bool {
-			return slices.ContainsFunc(found.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
-				return c.Type == of && c.Status == status && c.Reason == reason
-			})
-		}
-		return isOneOf(autoscalingv2.AbleToScale, corev1.ConditionTrue, "SucceededGetScale") &&
-			isOneOf(autoscalingv2.ScalingActive, corev1.ConditionFalse, "FailedGetResourceMetric"), fmt.Sprint(found.Status.Conditions)
-	})
-}
-
 // toolsScaledTooFar: the API server refuses more workers than a replica type can have; more replicas than a job can have are
 // rejected, and its pods stay.
 func toolsScaledTooFar(t *testing.T, r *rig) {
@@ -195,13 +133,6 @@ func toolsScaledWithoutWorker(t *testing.T, r *rig) {
 	if diff := cmp.Diff(before, r.pods(t, ns, "job")); diff != "" {
 		t.Errorf("pods (-before +after):\n%s", diff)
 	}
-}
-
-func toolsWait(t *testing.T, r *rig) {
-	r = r.of(kinds.TFJob())
-	ns := r.namespace(t, "waited-for")
-	r.apply(t, ns, manifest("short", worker("", "restartPolicy: Never")))
-	r.kubectl(t, nil, "-n", ns, "wait", "--for=condition=Succeeded", "--timeout=60s", "tfjob/short")
 }
 
 // toolsPorts: the services of a job declare every TCP port of its pods.

@@ -67,8 +67,7 @@ func TestRollOutOfVersions(t *testing.T) {
 	r.apply(t, ns, mpiManifest("by-exec", "", 1, "1h"))
 	mpi.awaitState(t, ns, "by-exec", training.Running)
 	t.Run("an MPIJob of v2beta1", func(t *testing.T) { r.notRun(t, ns, "by-ssh") })
-	nothingIsForbidden(t, r.rig) // the next steps serve v2beta1 alone for a moment, for which the operator would need more
-	t.Run("two operators", func(t *testing.T) { r.twoOperators(t) })
+	nothingIsForbidden(t, r.rig)
 
 	r.run(t, r.commands["Roll back"])
 	if out, err := r.tryKubectl(nil, "get", "--raw", "/apis/kubeflow.org/v1beta2/tfjobs"); err == nil {
@@ -202,50 +201,6 @@ func (r *rollOut) notRun(t *testing.T, ns, name string) {
 	}
 	r.kubectl(t, nil, "annotate", "mpijobs.v1.kubeflow.org", "-n", ns, name, training.AnnotationConversion+"-")
 	mpi.awaitState(t, ns, name, training.Running)
-}
-
-// twoOperators: a cluster in which the CRD of training-operator, or that of mpi-operator, was installed first. Neither is
-// accepted after the other; ours is, and serves what is stored.
-func (r *rollOut) twoOperators(t *testing.T) {
-	mpi := r.of(kinds.MPIJob())
-	v1, v2beta1 := filepath.Join(root, "test/fixtures/mpijobs-v1.9.4-written.yaml"), filepath.Join(root, "test/fixtures/mpijobs-v2beta1-v0.8-written.yaml")
-	jobs := map[string]string{
-		"v1":      mpiManifest("stored", "", 1, "1h"),
-		"v2beta1": mpi2Manifest("stored", "", "{}", ends("1h"), 1, ""),
-	}
-	for _, c := range []struct{ first, second, version string }{{v1, v2beta1, "v1"}, {v2beta1, v1, "v2beta1"}} {
-		r.kubectl(t, nil, "delete", "crd", "mpijobs.kubeflow.org")
-		r.kubectl(t, nil, "apply", "-f", c.first)
-		ns := r.namespace(t, "stored-as-"+c.version)
-		await(t, "a job to be stored as "+c.version, func() (bool, string) {
-			out, err := r.tryKubectl([]byte(jobs[c.version]), "apply", "-n", ns, "-f", "-")
-			return err == nil, out
-		})
-		if out, err := r.tryKubectl(nil, "apply", "-f", c.second); err == nil || !strings.Contains(out, "status.storedVersions[0]") || !strings.Contains(out, "spec.versions") {
-			t.Errorf("the other CRD after that of %s: %s (%v)", c.version, out, err)
-		}
-		r.run(t, "kubectl apply --server-side --force-conflicts -f crds.yaml")
-		for _, version := range []string{"v1", "v2beta1"} {
-			await(t, "what is stored as "+c.version+" to be listed as "+version, func() (bool, string) {
-				out, err := r.tryKubectl(nil, "get", "mpijobs."+version+".kubeflow.org", "-n", ns, "-o", "jsonpath={.items[*].apiVersion}")
-				return err == nil && out == "kubeflow.org/"+version, out
-			})
-		}
-		if c.version == "v1" {
-			mpi.awaitState(t, ns, "stored", training.Running)
-			continue
-		}
-		await(t, "the author of the job that mpi-operator left to be told", func() (bool, string) {
-			head := mpi.head(t, ns, "stored")
-			return head.Status.Condition(training.Stalled) != nil, describe(&head.Status)
-		})
-	}
-	if out := r.kubectl(t, nil, "get", "crd", "mpijobs.kubeflow.org", "-o", "jsonpath={.status.storedVersions}"); out != `["v2beta1","v1"]` {
-		t.Errorf("stored versions %s", out)
-	}
-	// The roll-back keeps only v1, so nothing may be stored in another version: every job is written once.
-	r.kubectl(t, nil, "annotate", "mpijobs.v1.kubeflow.org", "-A", "--all", "stored=anew")
-	r.kubectl(t, nil, "patch", "crd", "mpijobs.kubeflow.org", "--subresource=status", "--type=merge", "-p", `{"status":{"storedVersions":["v1"]}}`)
 }
 
 // fieldManagerGone: a client that has applied a job as v1beta2 can apply it again only after the page's command.

@@ -15,9 +15,9 @@ import (
 func TestWaits(t *testing.T) {
 	quick(t)
 	t.Parallel() // it mostly waits
-	r := shared(t)
+	r := withOperator(t)
 	ns := r.namespace(t, "waits")
-	p := r.operator(t, ns)
+	p := r.serve(t, ns)
 	short := podSpec("terminationGracePeriodSeconds: 1", "replicas: 2")
 	r.apply(t, ns, manifest("job", strings.Replace(short, `annotations: {}`, "annotations: {}\n          finalizers: [example.com/hold]", 1)))
 	r.apply(t, ns, manifest("undisturbed", endless("", "replicas: 2")))
@@ -32,7 +32,7 @@ func TestWaits(t *testing.T) {
 		return strings.HasPrefix(message(), state.Message+" Waiting: pod job-worker-1: ") && strings.Contains(message(), "the finalizer example.com/hold keeps it"), message()
 	})
 	r.reportedOnce(t, ns, "job", training.ReasonPodNotEnding, "pod job-worker-1: was deleted and does not end: the finalizer example.com/hold keeps it; its replacement is created when it is gone")
-	p.countsOnce(t, training.ReasonPodNotEnding)
+	p.counts(t, training.ReasonPodNotEnding)
 	if now := r.head(t, ns, "job").Status.Condition(training.Running); !now.LastTransitionTime.Equal(&state.LastTransitionTime) || now.Reason != state.Reason {
 		t.Errorf("the condition was %+v and is %+v", state, now)
 	}
@@ -50,5 +50,4 @@ func TestWaits(t *testing.T) {
 	for name := range r.pods(t, ns, "job") { // the finalizers would keep the namespace
 		mergePatch(t, r.client(schema.Pods(), ns), name, `{"metadata":{"finalizers":null}}`)
 	}
-	p.stop(t)
 }

@@ -26,7 +26,6 @@ func TestWeaknesses(t *testing.T) {
 			"managedBy is immutable":             managerIsImmutable,
 			"deleted dependents are made again":  dependentsAreRepaired,
 			"log lines do not grow with the job": logStaysShort,
-			"a costly pod is not tried again":    costlyPod, // docs/reliability.md
 		})
 	})
 	t.Run("only selected objects are read", func(t *testing.T) { onlySelectedIsRead(t, r, "repaired-dependents") })
