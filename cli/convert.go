@@ -62,8 +62,8 @@ was wrong, 130 it was interrupted.`,
 	flags := cmd.Flags()
 	registerFiles(flags, &f.files, &f.recursive)
 	flags.StringVarP(&f.output, "output", "o", "yaml", `"yaml" or "json"`)
-	flags.StringVar(&f.to, "to", "v1", `the version to convert to; there is "v1" alone`)
-	flags.Int64Var(&f.gpusPerNode, "gpus-per-node", 0, "how many GPUs, or other processing units, a node has, for MPIJobs of v1alpha1 that name their sum alone")
+	flags.StringVar(&f.to, "to", "v1", `the version to convert to; only "v1"`)
+	flags.Int64Var(&f.gpusPerNode, "gpus-per-node", 0, "how many GPUs, or other processing units, a node has, for MPIJobs of v1alpha1 that name only their sum")
 	command.CompleteFlags(cmd, map[string]cobra.CompletionFunc{"output": command.OneOf("yaml", "json"), "to": command.OneOf("v1"), "gpus-per-node": cobra.NoFileCompletions})
 	return cmd
 }

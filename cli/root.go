@@ -23,9 +23,9 @@ func Commands() *cobra.Command { return command.Inspect(newRoot("stoic")) }
 func newRoot(name string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stoic",
-		Short: "Runs distributed training jobs; no malformed object can upset it",
+		Short: "Runs distributed training jobs, whatever malformed objects there are",
 		Long: `Stoic runs distributed training jobs of the kubeflow.org/v1 API on Kubernetes.
-A malformed object is told what is wrong with it, and disturbs nobody else.`,
+Stoic reports what is wrong with a malformed object to its author. Other objects are not affected.`,
 		Example: `  # Try it: a real control plane on this machine, the operator and some jobs
   stoic up
 

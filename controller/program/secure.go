@@ -24,7 +24,7 @@ type MetricsFlags struct {
 // Register adds them to the flags of a program.
 func (f *MetricsFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Address, "metrics-bind-address", ":8080", `where /metrics is served; "0" for nowhere`)
-	flags.BoolVar(&f.Secure, "metrics-secure", false, "serve metrics over TLS, to those alone whose bearer token has the right to get the path, as the API server says (TokenReview, SubjectAccessReview)")
+	flags.BoolVar(&f.Secure, "metrics-secure", false, "serve metrics over TLS, only to clients whose bearer token has the right to get the path, as the API server says (TokenReview, SubjectAccessReview)")
 	flags.StringVar(&f.CertPath, "metrics-cert-path", "", "folder with "+access.CertFile+" and "+access.KeyFile+" for --metrics-secure, read again when they change (default: a self-signed certificate, made in memory)")
 }
 

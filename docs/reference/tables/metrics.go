@@ -32,13 +32,13 @@ func metrics() (string, error) {
 	}
 	return `# Metrics
 
-Served on ` + "`/metrics`" + ` at ` + "`--metrics-bind-address`" + `, as plain HTTP, or with ` + "`--metrics-secure`" + ` over TLS to those who may read it. No
+Served on ` + "`/metrics`" + ` at ` + "`--metrics-bind-address`" + `, as plain HTTP, or with ` + "`--metrics-secure`" + ` over TLS to authorized clients. No
 label ever holds the name of a job. ` + "`job_namespace`" + ` holds the names of the first 2000 namespaces that a process meets; further ones share
-the value ` + "`(others)`" + `. Histograms have classic buckets and native ones. Operators of others on the same engine have the metrics
+the value ` + "`(others)`" + `. Histograms have classic buckets and native ones. Other operators on the same engine have the metrics
 without ` + "`job`" + ` in their names, with their own name in place of ` + "`training_operator`" + `.
 
 ` + table([]string{"name", "type", "labels", "what it counts"}, rows) + `
-Beside these are those of the Go runtime (` + "`go_*`" + `) and of the process (` + "`process_*`" + `).
+Metrics of the Go runtime (` + "`go_*`" + `) and of the process (` + "`process_*`" + `) are served, too.
 `, nil
 }
 

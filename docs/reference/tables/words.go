@@ -85,9 +85,8 @@ func kindsPage() (string, error) {
 	}
 	return `# Kinds
 
-What the operator serves, and in what the kinds differ. A replica type that names no number of replicas has one, but for
-the Worker of an MPIJob, which has none. Names of replica types are read as they are written here; those of
-a ` + list(anyCase) + ` in any case. Of the two versions of MPIJob the operator serves the one that the cluster serves.
+What the operator serves, and how the kinds differ. A replica type without ` + "`replicas`" + ` has one, the Worker of an MPIJob none. Names of
+replica types are case-sensitive, except in a ` + list(anyCase) + `. Of the two versions of MPIJob the operator serves the one that the cluster serves.
 
 ` + table([]string{"kind", "group and version", "resource", "field of the replica types", "replica types", "container that trains",
 		"port, if it has none of this name", "environment is added to", "restart policy, if a replica type names none", "label `framework` of metrics"}, rows) + `
