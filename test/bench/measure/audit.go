@@ -1,38 +1,37 @@
 package measure
 
 import (
+	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 )
 
-// Requests of one sort and how many there were.
-type Requests struct {
-	Verb string `json:"verb"`
-	// Resource with its subresource, as in "tfjobs/status".
-	Resource string `json:"resource"`
-	Code     int    `json:"code"`
-	Count    int    `json:"count"`
+// Totals of a user's requests, without leases: these depend on time and not on jobs.
+type Totals struct {
+	Writes      int // of anything but events, rejected or not
+	Events      int // requests to write an event
+	Conflicts   int // answers 409 to any request
+	Gets, Lists int
+	Failures    int // other answers from 400 on
+	CreatedPods int
 }
 
 // Audit follows an audit log and counts one user's requests. Only one goroutine may call its methods.
 type Audit struct {
 	file   *os.File
-	user   []byte
-	rest   []byte
-	counts map[Requests]int
-	// creation is when the first request to create a child arrived and when the last one did.
-	creation span
-	created  int
+	reader *bufio.Reader
+	user   string
+	rest   []byte // the beginning of a line that is not complete yet
+	totals Totals
+	// The requests to create pods and services: how many succeeded, and when the first arrived and the last was answered.
+	created     int
+	first, last time.Time
 }
-
-type span struct{ first, last time.Time }
 
 // FollowAudit opens a log.
 func FollowAudit(path, user string) (*Audit, error) {
@@ -40,161 +39,117 @@ func FollowAudit(path, user string) (*Audit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
-	return &Audit{file: file, user: []byte(`"` + user + `"`), counts: map[Requests]int{}}, nil
+	return &Audit{file: file, reader: bufio.NewReaderSize(file, 1<<20), user: user}, nil
 }
 
 // Close closes the log.
-func (a *Audit) Close() error {
-	if err := a.file.Close(); err != nil {
-		return fmt.Errorf("close the audit log: %w", err)
-	}
-	return nil
-}
+func (a *Audit) Close() error { return a.file.Close() }
 
 // Forget drops what was counted so far.
 func (a *Audit) Forget() {
-	clear(a.counts)
-	a.creation, a.created = span{}, 0
+	a.totals = Totals{}
+	a.created = 0
+	a.first = time.Time{}
+	a.last = time.Time{}
 }
 
-// Update reads new lines and returns how many requests they have.
-func (a *Audit) Update() (found int, err error) {
-	buffer := make([]byte, 1<<20)
-	for {
-		n, err := a.file.Read(buffer)
-		for _, line := range a.lines(buffer[:n]) {
-			ours, err := a.line(line)
-			if err != nil {
-				return found, err
-			}
-			found += ours
-		}
-		if errors.Is(err, io.EOF) {
-			return found, nil
-		}
-		if err != nil {
-			return found, fmt.Errorf("read the audit log: %w", err)
-		}
-	}
-}
-
-// lines splits what was read into whole lines; the last piece waits for its end.
-func (a *Audit) lines(more []byte) (whole [][]byte) {
-	a.rest = append(a.rest, more...)
-	for {
-		i := bytes.IndexByte(a.rest, '\n')
-		if i < 0 {
-			a.rest = slices.Clone(a.rest) // so that the memory of the lines before can be freed
-			return whole
-		}
-		whole, a.rest = append(whole, a.rest[:i]), a.rest[i+1:]
-	}
-}
-
-// entry is one line of the log.
-type entry struct {
-	Stage     string
-	Verb      string
-	User      struct{ Username string }
-	ObjectRef struct {
-		Resource, Subresource string
-	}
-	ResponseStatus           struct{ Code int }
-	RequestReceivedTimestamp time.Time
-	StageTimestamp           time.Time
-}
-
-// line counts an entry, if it is the user's. A watch is counted when it begins: most of them never end.
-func (a *Audit) line(line []byte) (int, error) {
-	if !bytes.Contains(line, a.user) {
-		return 0, nil
-	}
-	var e entry
-	if err := json.Unmarshal(line, &e); err != nil {
-		return 0, fmt.Errorf("read a line of the audit log: %w", err)
-	}
-	counted := "ResponseComplete"
-	if e.Verb == "watch" {
-		counted = "ResponseStarted"
-	}
-	if `"`+e.User.Username+`"` != string(a.user) || e.Stage != counted || e.ObjectRef.Resource == "" {
-		return 0, nil
-	}
-	r := Requests{Verb: e.Verb, Resource: e.ObjectRef.Resource, Code: e.ResponseStatus.Code}
-	if e.ObjectRef.Subresource != "" {
-		r.Resource += "/" + e.ObjectRef.Subresource
-	}
-	a.counts[r]++
-	if r.Verb == "create" && r.Code < 300 && (r.Resource == "pods" || r.Resource == "services") {
-		a.created++
-		if a.creation.first.IsZero() || e.RequestReceivedTimestamp.Before(a.creation.first) {
-			a.creation.first = e.RequestReceivedTimestamp
-		}
-		if e.StageTimestamp.After(a.creation.last) {
-			a.creation.last = e.StageTimestamp
-		}
-	}
-	return 1, nil
-}
+// Totals returns what was counted.
+func (a *Audit) Totals() Totals { return a.totals }
 
 // CreationRate returns how many pods and services were created per second, from the first request to the last answer.
 func (a *Audit) CreationRate() float64 {
-	took := a.creation.last.Sub(a.creation.first).Seconds()
+	took := a.last.Sub(a.first).Seconds()
 	if took <= 0 {
 		return 0
 	}
 	return float64(a.created) / took
 }
 
-// Counts returns what was counted, sorted.
-func (a *Audit) Counts() []Requests {
-	all := make([]Requests, 0, len(a.counts))
-	for r, n := range a.counts {
-		r.Count = n
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b Requests) int {
-		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Verb, b.Verb), cmp.Compare(a.Code, b.Code))
-	})
-	return all
-}
-
-// Totals of counts.
-type Totals struct {
-	// Writes of anything but events and leases, rejected or not.
-	Writes int
-	// Events counts the requests to write an event.
-	Events    int
-	Conflicts int // answers 409 to any request
-	Gets      int
-	Lists     int
-	// Failures are other answers from 400 on.
-	Failures int
-}
-
-// Sum adds counts up, without leases: these depend on time and not on jobs.
-func Sum(counts []Requests) (t Totals) {
-	for _, r := range counts {
-		if r.Resource == "leases" {
-			continue
+// Update reads new lines and returns how many requests they have.
+func (a *Audit) Update() (found int, err error) {
+	for {
+		line, err := a.reader.ReadBytes('\n')
+		a.rest = append(a.rest, line...)
+		if errors.Is(err, io.EOF) {
+			return found, nil
 		}
-		switch {
-		case r.Verb == "get":
-			t.Gets += r.Count
-		case r.Verb == "list":
-			t.Lists += r.Count
-		case r.Verb == "watch":
-		case r.Resource == "events":
-			t.Events += r.Count
-		default:
-			t.Writes += r.Count
+		if err != nil {
+			return found, fmt.Errorf("read the audit log: %w", err)
 		}
-		switch {
-		case r.Code == 409:
-			t.Conflicts += r.Count
-		case r.Code >= 400:
-			t.Failures += r.Count
+		isCounted, err := a.count(a.rest)
+		a.rest = nil
+		if err != nil {
+			return found, err
+		}
+		if isCounted {
+			found++
 		}
 	}
-	return t
+}
+
+// entry is one line of the log.
+type entry struct {
+	Stage                    string
+	Verb                     string
+	User                     struct{ Username string }
+	ObjectRef                struct{ Resource string }
+	ResponseStatus           struct{ Code int }
+	RequestReceivedTimestamp time.Time
+	StageTimestamp           time.Time
+}
+
+// count counts an entry, if it is the user's and says that a request has ended. A watch is counted when it begins: most never end.
+func (a *Audit) count(line []byte) (bool, error) {
+	if !bytes.Contains(line, []byte(a.user)) {
+		return false, nil
+	}
+	var e entry
+	if err := json.Unmarshal(line, &e); err != nil {
+		return false, fmt.Errorf("read a line of the audit log: %w", err)
+	}
+	stage := "ResponseComplete"
+	if e.Verb == "watch" {
+		stage = "ResponseStarted"
+	}
+	if e.User.Username != a.user || e.Stage != stage || e.ObjectRef.Resource == "" {
+		return false, nil
+	}
+	if e.ObjectRef.Resource != "leases" {
+		a.add(e)
+	}
+	return true, nil
+}
+
+func (a *Audit) add(e entry) {
+	code := e.ResponseStatus.Code
+	resource := e.ObjectRef.Resource
+	switch {
+	case e.Verb == "get":
+		a.totals.Gets++
+	case e.Verb == "list":
+		a.totals.Lists++
+	case e.Verb == "watch":
+	case resource == "events":
+		a.totals.Events++
+	default:
+		a.totals.Writes++
+	}
+	if code == 409 {
+		a.totals.Conflicts++
+	} else if code >= 400 {
+		a.totals.Failures++
+	}
+	if e.Verb != "create" || code >= 300 || resource != "pods" && resource != "services" {
+		return
+	}
+	if resource == "pods" {
+		a.totals.CreatedPods++
+	}
+	a.created++
+	if a.first.IsZero() || e.RequestReceivedTimestamp.Before(a.first) {
+		a.first = e.RequestReceivedTimestamp
+	}
+	if e.StageTimestamp.After(a.last) {
+		a.last = e.StageTimestamp
+	}
 }

@@ -54,36 +54,16 @@ func TestAudit(t *testing.T) {
 	if found != 9 {
 		t.Errorf("%d requests", found)
 	}
-	want := Totals{Writes: 4, Events: 1, Conflicts: 1, Gets: 1, Lists: 1, Failures: 1}
-	if diff := cmp.Diff(want, Sum(a.Counts())); diff != "" {
+	want := Totals{Writes: 4, Events: 1, Conflicts: 1, Gets: 1, Lists: 1, Failures: 1, CreatedPods: 1}
+	if diff := cmp.Diff(want, a.Totals()); diff != "" {
 		t.Error(diff)
 	}
 	if rate := a.CreationRate(); rate != 0.5 {
 		t.Errorf("two in four seconds are %v per second", rate)
 	}
 	a.Forget()
-	if len(a.Counts()) != 0 || a.CreationRate() != 0 {
+	if a.Totals() != (Totals{}) || a.CreationRate() != 0 {
 		t.Error("it does not forget")
-	}
-}
-
-func TestQuantiles(t *testing.T) {
-	var times []time.Duration
-	for i := 100; i > 0; i-- {
-		times = append(times, time.Duration(i)*time.Second)
-	}
-	for _, c := range []struct {
-		times []time.Duration
-		want  Quantiles
-	}{
-		{nil, Quantiles{}},
-		{times[:1], Quantiles{1, 100, 100, 100, 100}},
-		{times, Quantiles{100, 50, 90, 99, 100}},
-		{times[97:], Quantiles{3, 2, 3, 3, 3}},
-	} {
-		if diff := cmp.Diff(c.want, Summarize(c.times)); diff != "" {
-			t.Error(diff)
-		}
 	}
 }
 
@@ -95,18 +75,6 @@ func TestFootprint(t *testing.T) {
 	}
 	if _, err := footprint([]byte("nonsense"), nil); err == nil {
 		t.Error("nonsense is read")
-	}
-	if all, err := times([]byte(stat), 4); err != nil || all != 2*time.Second {
-		t.Errorf("with children: %v, %v", all, err)
-	}
-	if all, err := busy([]byte("cpu  100 200 300 9000 9000 0 50 50 7 7\ncpu0 1\n")); err != nil || all != 7*time.Second {
-		t.Errorf("the machine: %v, %v", all, err)
-	}
-	if _, err := busy([]byte("intr 1\n")); err == nil {
-		t.Error("nonsense is read")
-	}
-	if n := WatchNeighbours(); n.Cores() < 0 {
-		t.Error("fewer than no neighbours")
 	}
 	if f, err := FootprintOf(os.Getpid()); err != nil && !os.IsNotExist(err) || err == nil && (f.Peak < 1<<20 || f.Files < 3) {
 		t.Errorf("our own: %+v, %v", f, err)

@@ -38,7 +38,7 @@ func FootprintOf(pid int) (Footprint, error) {
 }
 
 func footprint(stat, status []byte) (f Footprint, err error) {
-	if f.CPU, err = times(stat, 2); err != nil {
+	if f.CPU, err = times(stat); err != nil {
 		return f, err
 	}
 	for line := range bytes.Lines(status) {
@@ -60,15 +60,15 @@ func footprint(stat, status []byte) (f Footprint, err error) {
 	return f, nil
 }
 
-// times returns the sum of the first count of: user and system time of the process, and of the children that it has waited for.
-func times(stat []byte, count int) (sum time.Duration, err error) {
+// times returns the user and system time of a process.
+func times(stat []byte) (sum time.Duration, err error) {
 	// The second field is the program's name in parentheses and may hold anything.
 	_, after, found := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(") "))
 	fields := strings.Fields(string(after))
 	if !found || len(fields) < 15 {
 		return 0, fmt.Errorf("the process says of itself: %q", stat)
 	}
-	for _, field := range fields[11 : 11+count] {
+	for _, field := range fields[11:13] {
 		ticks, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
 			return 0, fmt.Errorf("read the CPU time of the process: %w", err)
