@@ -15,7 +15,8 @@ import (
 
 // conduct checks in the API server's audit log what the operator did in all scenarios.
 func conduct(t *testing.T, r *rig) {
-	ledgers := []string{"restarted", "counted", "wiped", "happy"} // scenarios in which replicas are restarted, or finished jobs cleaned up
+	// Scenarios in which replicas are restarted, finished jobs are cleaned up, or one replica succeeds and another cannot be created.
+	ledgers := []string{"restarted", "counted", "wiped", "happy", "foreign"}
 	requests := r.requests(t)
 	// An audit log that is not written would lack everything that is searched below: the pods of all scenarios must be in it.
 	made := 0

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -40,6 +41,9 @@ func Store() string {
 // server if it is empty.
 func CRs() string { return os.Getenv("STOIC_CRS") }
 
+// starting is held while a control plane starts. That takes all processors for some seconds and has a limit, so one starts after the other.
+var starting sync.Mutex
+
 // StartCluster starts a control plane for tests, and returns it with the administrator's configuration, without a rate limit.
 // Unless the options say otherwise, the kubeconfig "operator" is that of User.
 func StartCluster(o cluster.Options) (*cluster.Cluster, *rest.Config, error) {
@@ -49,6 +53,8 @@ func StartCluster(o cluster.Options) (*cluster.Cluster, *rest.Config, error) {
 		o.Users = users
 	}
 	o.Store, o.CRs = Store(), cmp.Or(o.CRs, CRs())
+	starting.Lock()
+	defer starting.Unlock()
 	c, err := cluster.Start(context.Background(), o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("start a control plane: %w", err)
