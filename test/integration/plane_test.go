@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -49,6 +50,7 @@ func (p *plane) started(t *testing.T, isServed bool) *rig {
 		return p.rig.of(p.rig.kind)
 	}
 	options := rigOptions(t, cluster.Options{CRDs: []string{filepath.Join(root, "deploy/crd"), filepath.Join(root, volcanoFixture), filepath.Join(root, pluginFixture)}})
+	options.Progress = os.Stderr // it is stopped after the test
 	c, config, err := operator.StartCluster(options)
 	if err != nil {
 		t.Fatal(err)
