@@ -3,7 +3,6 @@ package controller
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -217,22 +216,6 @@ func TestOldestOwnerAdopts(t *testing.T) {
 	}
 }
 
-// TestReleasedByNobodyElse: a child that has lost its label is released, and nothing of it but its owner changes.
-func TestReleasedByNobodyElse(t *testing.T) {
-	g := newGathering(t)
-	g.gatherer("a", "1", "x")
-	start(t, g.controller)
-	g.pod("p", "x", ref("Other", "o", "other", false))
-	g.awaitOwners(t, "p", "Other o Gatherer a!")
-	g.pod("p", "quarantine")
-	g.awaitOwners(t, "p", "Other o")
-	g.locked(func() {
-		if got := apimodel.Get(g.At(podsPath+"p"), "metadata", "labels", "for"); got != "quarantine" {
-			t.Errorf("its label is %v", got)
-		}
-	})
-}
-
 // TestClaimantThatYields: when the oldest claimant is deleted, or becomes malformed, the next one is woken; a malformed owner keeps what
 // it has, whatever the labels are.
 func TestClaimantThatYields(t *testing.T) {
@@ -390,32 +373,6 @@ func TestOrphanThatIsNotSeenYet(t *testing.T) {
 			if pods := g.names("pods"); !slices.Equal(pods, []string{"pod-0"}) || g.hasEvent("NameConflict") {
 				t.Errorf("pods %v, event NameConflict: %v", pods, g.hasEvent("NameConflict"))
 			}
-		})
-	}
-}
-
-// TestOrphanOfAnOlderOwner: the pod whose name is taken has been seen, in the cache or in a live read where the cache lags, and another
-// object has the better claim: that is a conflict of names.
-func TestOrphanOfAnOlderOwner(t *testing.T) {
-	for name, held := range map[string]bool{"in the cache": false, "read": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel() // one waits for consistency.Patience
-			g := newGathering(t)
-			g.creates = true
-			g.locked(func() {
-				g.refuse = func(verb, resource, name string) *refusing { // the older one does not get it for the moment
-					if verb == http.MethodPatch && resource == "pods" {
-						return &refusing{code: http.StatusServiceUnavailable, message: "later"}
-					}
-					return nil
-				}
-			})
-			g.gatherer("older", "1", "x")
-			g.left(t, "pod-0")
-			g.locked(func() { g.held["pods"] = held })
-			g.gatherer("younger", "2", "x")
-			eventually(t, "the event NameConflict of the younger one", func() bool { return g.hasEvent("NameConflict") })
-			g.awaitOwners(t, "pod-0", "")
 		})
 	}
 }

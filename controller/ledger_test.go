@@ -12,10 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"stoic/controller/apply"
-	"stoic/schema"
 	"stoic/training"
-	"stoic/training/plan"
 )
 
 // failing stores a job whose one worker may be restarted, starts a controller for which pods are old enough to be replaced immediately,
@@ -138,83 +135,12 @@ func TestLedgerThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestTerminalConditionIsOnRecordFirst: the pods of a finished job are deleted when its terminal condition is in the ledger, and also if
-// the API server refuses that permanently: a node is worth more than a precaution. A transient error is waited out.
-func TestTerminalConditionIsOnRecordFirst(t *testing.T) {
-	for name, c := range map[string]struct {
-		with *refusing
-		goes bool
-	}{
-		"taken":       {nil, true},
-		"forbidden":   {&refusing{http.StatusForbidden, metav1.StatusReasonForbidden, "no"}, true},
-		"unavailable": {&refusing{http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "no"}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, _ := failing(t, `{"cleanPodPolicy":"All"}`)
-			if c.with != nil {
-				s.locked(func() { s.refuse = noLedger(*c.with) })
-			}
-			s.phase("a-worker-0", "Succeeded")
-			eventually(t, "the attempt", func() bool { return s.count("PATCH tfjobs a") > map[bool]int{false: 2}[c.goes] })
-			if !c.goes {
-				if len(s.names("pods")) != 1 {
-					t.Fatal("the pod went unrecorded")
-				}
-				s.locked(func() { s.refuse = nil })
-			}
-			eventually(t, "the end of the pod", func() bool { return len(s.names("pods")) == 0 })
-			want := training.Succeeded
-			if c.goes && c.with != nil {
-				want = ""
-			}
-			if got := s.ledger(); got.Terminal != want || (got.At == nil) != (want == "") {
-				t.Errorf("ledger: %+v, want %q", got, want)
-			}
-		})
-	}
-}
-
 func noLedger(with refusing) func(string, string, string) *refusing {
 	return func(verb, resource, _ string) *refusing {
 		if verb == http.MethodPatch && resource == "tfjobs" {
 			return &with
 		}
 		return nil
-	}
-}
-
-// TestAnnotationsAreWrittenAtTheirVersion: another client's write between the status and the annotations makes the reconcile be retried.
-func TestAnnotationsAreWrittenAtTheirVersion(t *testing.T) {
-	s := newAPIServer(t)
-	c := newTestController(t, s, nil)
-	l := c.watchers[0]
-	s.put(job("a", 1, `{}`))
-	head, old := someHead(), s.storedVersion()
-	ledger := schema.JSON(&training.Ledger{Job: "mine", Restarts: 1})
-	todo := schema.Plan{Annotate: &schema.Annotate{Values: map[string]string{training.AnnotationLedger: string(ledger)}},
-		Count: []schema.Count{{Counter: string(plan.CountRestarted), After: schema.AfterAnnotations}}}
-	s.put(job("a", 2, `{}`))
-	head.Meta.ResourceVersion = old
-	if _, err := l.apply(t, head, todo); apply.ClassOf(err) != apply.Retry {
-		t.Errorf("at an old version: %v", err)
-	}
-	if n := counted(t, c, "training_operator_jobs_restarted_total"); n != 0 {
-		t.Errorf("%v restarts are counted that are not on record", n)
-	}
-	head.Meta.ResourceVersion = s.storedVersion()
-	if _, err := l.apply(t, head, todo); err != nil {
-		t.Error(err)
-	}
-	if got := s.ledger(); got.Restarts != 1 || !l.store.IsOwnEcho("mine", s.storedVersion()) {
-		t.Errorf("ledger %+v, or the version that the write returned is not required of the cache", got)
-	}
-	if n := counted(t, c, "training_operator_jobs_restarted_total"); n != 1 {
-		t.Errorf("%v restarts are counted, want 1", n)
-	}
-	missing := *head
-	missing.Meta.Name = "missing"
-	if _, err := l.apply(t, &missing, todo); err == nil || !strings.HasSuffix(err.Error(), "the object is gone") || apply.ClassOf(err) != apply.Retry {
-		t.Errorf("a job that is gone: %v", err)
 	}
 }
 

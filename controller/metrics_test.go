@@ -14,7 +14,6 @@ import (
 
 	"stoic/controller/election"
 	"stoic/training"
-	"stoic/training/kinds"
 )
 
 // sampleOf returns the sample of a metric whose labels have these values, in the order of their names; -1 if there is none.
@@ -113,21 +112,6 @@ func TestReconcilesAreCounted(t *testing.T) {
 		return strings.HasPrefix(fmt.Sprint(e.ContextMap()["summary"]), string(training.Created))
 	}).Len(); n != 3 || all != 4 {
 		t.Errorf("%d lines, %d of them of Created, want 4 and 3: %v", all, n, lines.FilterMessage("status").All())
-	}
-}
-
-// TestPanicsAreAClass: a defect of ours is distinguished from errors of the API server.
-func TestPanicsAreAClass(t *testing.T) {
-	s := newAPIServer(t)
-	c := newTestController(t, s, func(o *Options) {
-		o.Watches = jobs(o, kinds.TFJob())
-		o.Watches[0].Decide = func(Observed) Plan { panic("oh") }
-	})
-	stop := start(t, c)
-	s.put(job("a", 1, `{}`))
-	eventually(t, "a panic", func() bool { return sampleOf(t, c, "training_operator_reconcile_errors_total", "panic", "TFJob") > 0 })
-	if err := stop(); err != nil {
-		t.Error(err)
 	}
 }
 

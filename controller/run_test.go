@@ -5,36 +5,15 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/controller/apply"
 	"stoic/controller/consistency"
-	"stoic/schema"
 	"stoic/training"
 )
-
-func TestJobFromBeginningToEnd(t *testing.T) {
-	s := newAPIServer(t)
-	stop := start(t, newTestController(t, s, nil))
-	s.put(job("a", 2, `{"cleanPodPolicy":"All"}`))
-	eventually(t, "the children", func() bool { return len(s.names("pods")) == 2 && len(s.names("services")) == 2 })
-	s.phase("a-worker-0", "Running")
-	eventually(t, "Running", func() bool { st := s.head("a"); return st.Is(training.Running) })
-	s.phase("a-worker-0", "Succeeded")
-	eventually(t, "Succeeded", func() bool { st := s.head("a"); return st.Is(training.Succeeded) })
-	eventually(t, "no children", func() bool { return len(s.names("pods"))+len(s.names("services")) == 0 })
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	if n := len(s.names("events")); n < 4 { // created pods and services, deleted pods and services, succeeded
-		t.Errorf("%d events: %v", n, s.names("events"))
-	}
-}
 
 // TestTakenNameBlocksNoOther: a name that another object has does not keep the other replicas from being created.
 func TestTakenNameBlocksNoOther(t *testing.T) {
@@ -88,42 +67,6 @@ func TestForbiddenIsTriedAgainSoon(t *testing.T) {
 	eventually(t, "the pods", func() bool { return len(s.names("pods")) == 2 })
 }
 
-// TestCreationThatIsNotFound: an admission webhook that looks something up answers 404. An event reports it, and the creation is tried
-// again, after a longer time each time, although no event queues the job.
-func TestCreationThatIsNotFound(t *testing.T) {
-	s := newAPIServer(t)
-	var refused atomic.Int32
-	s.refuse = func(verb, resource, _ string) *refusing {
-		if verb == http.MethodPost && resource == "pods" && refused.Add(1) <= 6 { // more often than events bring the job back
-			return &refusing{http.StatusNotFound, metav1.StatusReasonNotFound, `admission webhook "x.y" denied the request: no such team`}
-		}
-		return nil
-	}
-	start(t, newTestController(t, s, nil))
-	s.put(job("a", 1, `{}`))
-	eventually(t, "the event", func() bool { return s.hasEvent(training.ReasonCreatePodFailed) })
-	if n := refused.Load(); n > 6 {
-		t.Errorf("%d tries before the event", n)
-	}
-	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
-}
-
-// TestDeadlineHoldsWhileCreationFails: a deadline holds even for a job that cannot have its pods.
-func TestDeadlineHoldsWhileCreationFails(t *testing.T) {
-	for _, code := range []int{http.StatusUnprocessableEntity, http.StatusInternalServerError} {
-		s := newAPIServer(t)
-		s.refuse = func(verb, resource, name string) *refusing {
-			if verb == http.MethodPost && resource == "pods" {
-				return &refusing{code, metav1.StatusReasonInvalid, "no"}
-			}
-			return nil
-		}
-		start(t, newTestController(t, s, nil))
-		s.put(job("a", 1, `{"activeDeadlineSeconds":7}`))
-		eventually(t, "Failed", func() bool { st := s.head("a"); return st.Is(training.Failed) })
-	}
-}
-
 // TestNoStatusSubresource: without a status nothing is on record, so nothing may be done: a terminal condition that is not kept would be
 // followed by new pods again and again.
 func TestNoStatusSubresource(t *testing.T) {
@@ -147,49 +90,6 @@ func TestNoStatusSubresource(t *testing.T) {
 	}
 	s.locked(func() { s.Serve(tfjobs()) })
 	eventually(t, "the pods once there is a status", func() bool { return len(s.names("pods")) == 1 })
-}
-
-// TestRefusedStatusIsReported: a status that the API server refuses is reported to the user.
-func TestRefusedStatusIsReported(t *testing.T) {
-	s := newAPIServer(t)
-	s.refuse = func(verb, resource, name string) *refusing {
-		if verb == http.MethodPatch && resource == "tfjobs/status" {
-			return &refusing{http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "spec.x: a rule of the schema"}
-		}
-		return nil
-	}
-	start(t, newTestController(t, s, nil))
-	s.put(job("a", 1, `{}`))
-	eventually(t, "an event", func() bool { return len(s.names("events")) > 0 })
-	if n := s.count("PATCH"); n != 1 {
-		t.Errorf("%d tries, want 1", n)
-	}
-}
-
-func TestTimeToLive(t *testing.T) {
-	s := newAPIServer(t)
-	c := newTestController(t, s, nil)
-	start(t, c)
-	s.put(job("a", 1, `{"ttlSecondsAfterFinished":0}`))
-	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
-	s.phase("a-worker-0", "Succeeded")
-	eventually(t, "the end of the job", func() bool { return len(s.names("tfjobs")) == 0 })
-	eventually(t, "the count", func() bool { return counted(t, c, "training_operator_jobs_deleted_total") == 1 })
-}
-
-// TestTimeToLiveOfJobWithOrphanFinalizer: API servers refuse to delete such a job at any version. It is nevertheless deleted.
-func TestTimeToLiveOfJobWithOrphanFinalizer(t *testing.T) {
-	s := newAPIServer(t)
-	start(t, newTestController(t, s, nil))
-	o := job("a", 1, `{"ttlSecondsAfterFinished":0}`)
-	o["metadata"].(map[string]any)["finalizers"] = []any{"orphan"}
-	s.put(o)
-	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
-	s.phase("a-worker-0", "Succeeded")
-	eventually(t, "the end of the job", func() bool { return len(s.names("tfjobs")) == 0 })
-	if n := s.count("DELETE tfjobs"); n < 2 || s.count("GET tfjobs a") == 0 {
-		t.Errorf("%d deletions were asked for, want one at the version, a look at the job, and one more", n)
-	}
 }
 
 // TestTimeToLiveRaisedUnseen: the user raises the time to live while the watch of jobs lags. The deletion names the version that the
@@ -230,22 +130,6 @@ func TestTimeToLiveRaisedUnseen(t *testing.T) {
 	}
 	if s.hasEvent(training.ReasonDeleteJobFailed) {
 		t.Error("an event reports a failure")
-	}
-}
-
-// TestDeletionAfterWritesOfItsOwn: a plan that writes the status and the annotation of a job and deletes it needs one deletion.
-func TestDeletionAfterWritesOfItsOwn(t *testing.T) {
-	s := newAPIServer(t)
-	l := newTestController(t, s, nil).watchers[0]
-	s.put(job("a", 1, `{}`))
-	head := someHead()
-	head.Meta.UID, head.Meta.ResourceVersion = types.UID(s.At(jobsPath + "a")["metadata"].(map[string]any)["uid"].(string)), s.storedVersion()
-	_, err := l.apply(t, l.seen(head), schema.Plan{
-		Status:   &training.Status{Conditions: []training.Condition{{Type: training.Succeeded, Status: metav1.ConditionTrue}}},
-		Annotate: &schema.Annotate{Values: map[string]string{training.AnnotationLedger: string(schema.JSON(&training.Ledger{Terminal: training.Succeeded}))}},
-		Delete:   []schema.Deletion{{Resource: head.Resource, Namespace: "ns", Name: "a", UID: head.Meta.UID, ResourceVersion: head.Meta.ResourceVersion}}})
-	if n := s.count("DELETE tfjobs"); err != nil || n != 1 || len(s.names("tfjobs")) > 0 {
-		t.Errorf("%d deletions, jobs %v: %v", n, s.names("tfjobs"), err)
 	}
 }
 
@@ -299,23 +183,4 @@ func TestLostWatchIsReadAround(t *testing.T) {
 	if !slices.Equal(s.names("pods"), []string{"a-worker-0"}) {
 		t.Errorf("pods: %v", s.names("pods"))
 	}
-}
-
-// TestConflictingDeletionIsTriedAgain: a deletion is refused with a conflict, though the object still is what was seen. No event follows,
-// so only the retry repeats it.
-func TestConflictingDeletionIsTriedAgain(t *testing.T) {
-	s := newAPIServer(t)
-	refused := 0
-	s.refuse = func(verb, resource, name string) *refusing {
-		if verb == http.MethodDelete && resource == "services" && refused < 5 { // more often than events bring the job back
-			refused++
-			return &refusing{http.StatusConflict, metav1.StatusReasonConflict, "a webhook says so"}
-		}
-		return nil
-	}
-	start(t, newTestController(t, s, nil))
-	s.put(job("a", 1, `{"cleanPodPolicy":"All"}`))
-	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
-	s.phase("a-worker-0", "Succeeded")
-	eventually(t, "no children", func() bool { return len(s.names("pods"))+len(s.names("services")) == 0 })
 }

@@ -22,7 +22,6 @@ type apiServer struct {
 	refuse     func(verb, resource, name string) *refusing // nil: let it through; once a controller runs it is set under the lock
 	prune      func(status map[string]any)                 // what the schema of jobs drops
 	strip      bool                                        // a webhook takes the ledgers of jobs away
-	keep       func(object map[string]any)                 // what the schema of groups drops
 	held       map[string]bool                             // resources whose watches are silent
 	afterwards func(verb, resource, name string)           // called without the lock
 }
@@ -56,8 +55,6 @@ func newAPIServer(t testing.TB) *apiServer {
 		status, _ := o["status"].(map[string]any)
 		annotations, _ := apimodel.Get(o, "metadata", "annotations").(map[string]any)
 		switch {
-		case plural == "podgroups" && s.keep != nil:
-			s.keep(o)
 		case plural == "tfjobs" && s.prune != nil && status != nil:
 			s.prune(status)
 		case plural == "tfjobs" && s.strip:

@@ -3,8 +3,6 @@ package controller
 import (
 	"fmt"
 	"testing"
-
-	"stoic/controller/apply"
 )
 
 // terminate makes the API server refuse creations as it does in a namespace that is being deleted. asked returns how many it has received
@@ -65,47 +63,4 @@ func TestNamespaceTerminates(t *testing.T) {
 			eventually(t, "the pod of the next job", func() bool { return len(s.names("pods")) == 1 })
 		})
 	}
-}
-
-// TestNamespaceDoesNotTerminate: a proxy says once, wrongly, that a namespace is being deleted. The job has its pods after
-// apply.LastRefused, without an event that would queue it.
-func TestNamespaceDoesNotTerminate(t *testing.T) {
-	s := newAPIServer(t)
-	now := newClock()
-	c := newTestController(t, s, func(o *Options) { o.Now = now.now })
-	l := c.watchers[0]
-	s.put(job("a", 20, `{}`))
-	asked := s.terminate()
-	start(t, c)
-	eventually(t, "a refused creation", func() bool { return asked() == 1 })
-	caughtUp(t, s, c)
-	s.locked(func() { s.Open("ns") })
-	again, err := l.reconcile(t.Context(), "ns/a")
-	if err != nil || again <= 0 || again > apply.LastRefused {
-		t.Errorf("looks again in %s: %v", again, err)
-	}
-	if n := asked(); n != 1 {
-		t.Errorf("%d creations before the retry", n)
-	}
-	now.pass(apply.LastRefused)
-	l.enqueueAll()
-	eventually(t, "the pods", func() bool { return len(s.names("pods")) == 20 })
-}
-
-// TestNamespaceOfAnotherObject: what is remembered of one object does not keep another from its children: a new namespace of the same
-// name holds objects with other UIDs.
-func TestNamespaceOfAnotherObject(t *testing.T) {
-	s := newAPIServer(t)
-	c := newTestController(t, s, nil)
-	s.put(job("a", 20, `{}`))
-	asked := s.terminate()
-	start(t, c)
-	eventually(t, "a refused creation", func() bool { return asked() == 1 })
-	caughtUp(t, s, c)
-	s.locked(func() {
-		s.Open("ns")
-		s.drop(jobsPath + "a")
-	})
-	s.put(job("a", 20, `{}`))
-	eventually(t, "the pods", func() bool { return len(s.names("pods")) == 20 })
 }

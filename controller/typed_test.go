@@ -3,7 +3,6 @@ package controller
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -56,49 +55,6 @@ func TestTypedStatus(t *testing.T) {
 	}
 }
 
-type gauge struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-	Spec              struct{}    `json:"spec,omitempty"`
-	Status            gaugeStatus `json:"status,omitempty"`
-}
-
-// gaugeStatus has fields whose types hide what they hold, or leave it open.
-type gaugeStatus struct {
-	At    *time.Time   `json:"at,omitempty"`
-	From  netip.Addr   `json:"from,omitzero"`
-	Value any          `json:"value,omitempty"`
-	Since *metav1.Time `json:"since,omitempty"`
-	Names []string     `json:"names"`
-}
-
-// TestTypedStatusOfAnyType: a status is written once, whatever its type is.
-func TestTypedStatusOfAnyType(t *testing.T) {
-	r := schema.Resource{Group: "g", Version: "v1", Plural: "gauges", Kind: "Gauge"}
-	at := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
-	for name, test := range map[string]struct {
-		was    map[string]any
-		now    gaugeStatus
-		writes bool
-	}{
-		"a time":                {map[string]any{"at": at.Format(time.RFC3339Nano)}, gaugeStatus{At: &at}, false},
-		"another time":          {map[string]any{"at": "2026-01-02T03:04:05Z"}, gaugeStatus{At: &at}, true},
-		"no time before":        {map[string]any{}, gaugeStatus{At: &at}, true},
-		"an address":            {map[string]any{"from": "::1"}, gaugeStatus{From: netip.IPv6Loopback()}, false},
-		"another address":       {map[string]any{"from": "::2"}, gaugeStatus{From: netip.IPv6Loopback()}, true},
-		"a number":              {map[string]any{"value": int64(3)}, gaugeStatus{Value: 3}, false},
-		"numbers in a map":      {map[string]any{"value": map[string]any{"a": int64(3)}}, gaugeStatus{Value: map[string]int{"a": 3}}, false},
-		"another number":        {map[string]any{"value": int64(4)}, gaugeStatus{Value: 3}, true},
-		"a fraction of seconds": {map[string]any{"since": "2026-01-02T03:04:05Z"}, gaugeStatus{Since: &metav1.Time{Time: at}}, false},
-	} {
-		w := Typed(r, func(*gauge, Observed) Plan { return Plan{Status: &test.now} }, nil)
-		result := w.Convert(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "g/v1", "kind": "Gauge", "metadata": map[string]any{"name": "a"}, "status": test.was}})
-		if plan := w.Decide(Observed{Head: result.Head, Object: result.Object}); (plan.Status != nil) != test.writes {
-			t.Errorf("%s: plans %v", name, plan.Status)
-		}
-	}
-}
-
 // TestTypedStatusOfTheAuthor: a nil status is no status, and an unusable one ends the reconcile. Neither wipes the record, and an
 // unusable one is never ignored.
 func TestTypedStatusOfTheAuthor(t *testing.T) {
@@ -110,7 +66,7 @@ func TestTypedStatusOfTheAuthor(t *testing.T) {
 	}{
 		"a nil pointer":      {(*widgetStatus)(nil), ""},
 		"a value":            {widgetStatus{}, "the plan for a Widget has a status of type controller.widgetStatus, must be *controller.widgetStatus"},
-		"of another type":    {&gaugeStatus{}, "the plan for a Widget has a status of type *controller.gaugeStatus, must be *controller.widgetStatus"},
+		"of another type":    {&gathererStatus{}, "the plan for a Widget has a status of type *controller.gathererStatus, must be *controller.widgetStatus"},
 		"what the cache has": {recorded, "the plan for a Widget has the status that was observed, which is the cache's: plan a copy"},
 	} {
 		w := Typed(r, func(*widget, Observed) Plan { return Plan{Status: test.status} }, nil)

@@ -300,12 +300,3 @@ func TestFinalizersThatAreRefused(t *testing.T) {
 		}
 	}
 }
-
-// TestEarlier: 0 is no requeue.
-func TestEarlier(t *testing.T) {
-	for _, c := range [][3]time.Duration{{0, 0, 0}, {0, 5, 5}, {5, 0, 5}, {5, 7, 5}, {7, 5, 5}} {
-		if got := Earlier(c[0], c[1]); got != c[2] {
-			t.Errorf("Earlier(%d, %d) = %d", c[0], c[1], got)
-		}
-	}
-}

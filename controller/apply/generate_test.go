@@ -105,26 +105,6 @@ func TestGeneratorsThatFail(t *testing.T) {
 	}
 }
 
-// TestUnwatchedThatIsThere: a child of ours that exists, of an unwatched resource, counts as created, and no reconcile waits for a cache
-// that will never show it.
-func TestUnwatchedThatIsThere(t *testing.T) {
-	for name, test := range map[string]struct {
-		owner   string
-		foreign bool
-	}{"ours": {"mine", false}, "somebody's": {"", true}, "of another widget": {"other", true}} {
-		s := newAPIServer(t)
-		a := newTestApplier(t, s, withSecrets(func() (map[string]any, error) { return nil, nil }))
-		s.put(secretPath, owned(test.owner, "Widget", map[bool]string{true: "b", false: "a"}[test.owner == "other"], ""))
-		made, err := a.createOne(t.Context(), someSeen(), secret("mine"))
-		if made || isForeign(err) != test.foreign || !test.foreign && err != nil {
-			t.Errorf("%s: %v, %v", name, made, err)
-		}
-		if _, pending := a.Store.Written("mine"); a.Store.Check("mine", func() string { return "" }, nil) != 0 || !pending.IsZero() || a.Store.ChildrenMissing("mine", 0) {
-			t.Errorf("%s: something is waited for", name)
-		}
-	}
-}
-
 // TestUnwatchedComesFirst: an unwatched child exists before the same plan creates what follows: no later plan would create it, as none
 // sees that it is missing. A job that takes the name of one that has just been deleted finds the Service and the Secret of that one.
 func TestUnwatchedComesFirst(t *testing.T) {

@@ -110,11 +110,3 @@ func TestLimiterHolds(t *testing.T) {
 	close(held)
 	all.Wait()
 }
-
-// TestLimiterOfOneWorker: an operator of one thread has slots, too.
-func TestLimiterOfOneWorker(t *testing.T) {
-	b := newLimiter(1, time.Now)
-	if err := b.do(t.Context(), func() error { return nil }); err != nil || b.limit != 1 {
-		t.Error(err, b.limit)
-	}
-}

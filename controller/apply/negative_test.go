@@ -114,37 +114,6 @@ func TestApplierForgets(t *testing.T) {
 	}
 }
 
-// TestNegativeCacheKnowsNamespaces: a refused dependent says nothing of one of the same name in another namespace, or of another group.
-func TestNegativeCacheKnowsNamespaces(t *testing.T) {
-	s := newAPIServer(t)
-	a := newTestApplier(t, s, nil)
-	s.put(widgetsPath+"a", nil)
-	seen := &schema.Observed{Head: s.head(t, "a"), Object: "widget"}
-	a.Store.SetVerified(seen.Head.Meta.UID)
-	of := func(namespace string) schema.Object {
-		return schema.Object{Resource: gadgets(), Namespace: namespace, Name: "g", Body: bodyOf(gadgets(), "g")}
-	}
-	refuse := true
-	s.failing(func(request string) *metav1.Status {
-		if refuse && strings.HasPrefix(request, "POST") {
-			refuse = false // the first one alone
-			return statusOf(http.StatusUnprocessableEntity)
-		}
-		return nil
-	})
-	if _, err := a.Apply(t.Context(), seen, schema.Plan{Create: []schema.Object{of("ns"), of("elsewhere")}}); err == nil {
-		t.Error("no error of the first one")
-	}
-	if s.object("/apis/example.org/v1/namespaces/elsewhere/gadgets/g") == nil {
-		t.Errorf("the second one was not posted: %v", s.requests())
-	}
-	other := gadgets()
-	other.Group = "example.com"
-	if targetOf(gadgets(), "ns", "g") == targetOf(other, "ns", "g") {
-		t.Error("two groups share one entry")
-	}
-}
-
 // TestDependentsThatAreGoneAreForgotten: an owner has one dependent after the other, each with another name, and every write of one is
 // refused. No entry of a deleted dependent is kept.
 func TestDependentsThatAreGoneAreForgotten(t *testing.T) {

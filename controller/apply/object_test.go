@@ -2,7 +2,6 @@ package apply
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -91,28 +90,6 @@ func TestStatusWithoutGeneration(t *testing.T) {
 			if events := schema.WarningEvents(seen); (len(events) > 0) != step.want {
 				t.Errorf("the API server keeps the generation: %v; after the status %s there are %d events", keeps, step.name, len(events))
 			}
-		}
-	}
-}
-
-// TestPaths: of namespaced and cluster-scoped resources, of the core group and others.
-func TestPaths(t *testing.T) {
-	nodes := schema.Resource{Version: "v1", Plural: "nodes", Kind: "Node", Cluster: true}
-	wide := widgets()
-	wide.Cluster = true
-	for _, c := range []struct {
-		resource schema.Resource
-		want     string
-	}{
-		{schema.Pods(), "api/v1/namespaces/ns/pods/a/status"},
-		{widgets(), "apis/example.org/v1/namespaces/ns/widgets/a/status"},
-		{nodes, "api/v1/nodes/a/status"},
-		{wide, "apis/example.org/v1/widgets/a/status"},
-	} {
-		head := &schema.Head{Resource: c.resource}
-		head.Meta.Namespace, head.Meta.Name = "ns", "a"
-		if got := strings.Join(pathOf(head, "status"), "/"); got != c.want {
-			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
 }

@@ -207,21 +207,6 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-func TestObservedGeneration(t *testing.T) {
-	for name, c := range map[string]struct {
-		status any
-		want   int64
-	}{
-		"struct": {statusAt(5, ""), 5}, "map": {map[string]any{"observedGeneration": 6}, 6}, "raw": {json.RawMessage(`{"observedGeneration":7}`), 7},
-		"none": {map[string]any{}, 0}, "nil": {nil, 0}, "empty": {json.RawMessage(nil), 0}, "no JSON": {func() {}, 0},
-		"a text": {json.RawMessage(`{"observedGeneration":"7"}`), 0},
-	} {
-		if got := observedGeneration(c.status); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
-		}
-	}
-}
-
 // TestGenerationIsRecordedUnderPruning: the API server keeps status.observedGeneration and drops another field. The user edits the spec,
 // and all else that the status says is the same: clients that wait for the generation would wait forever.
 func TestGenerationIsRecordedUnderPruning(t *testing.T) {

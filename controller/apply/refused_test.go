@@ -75,33 +75,6 @@ func TestOptionalCreationThatIsForbidden(t *testing.T) {
 	}
 }
 
-// TestPatchThatIsForbidden: a patch of a dependent that is refused with 403 is not repeated by the next event either.
-func TestPatchThatIsForbidden(t *testing.T) {
-	s := newAPIServer(t)
-	now := time.Unix(1000, 0)
-	a := newTestApplier(t, s, func(o *Options) { o.Now = func() time.Time { return now } })
-	s.failing(func(request string) *metav1.Status {
-		if request == patchGadget {
-			return statusOf(http.StatusForbidden)
-		}
-		return nil
-	})
-	s.put(widgetsPath+"a", nil)
-	g := s.put(gadgetsPath+"g", nil)
-	patches := []schema.Patch{{Resource: gadgets(), Namespace: "ns", Name: "g", UID: g.UID, ResourceVersion: g.ResourceVersion, Body: []byte(`{}`)}}
-	if _, err := a.patch(t.Context(), s.head(t, "a"), patches); ClassOf(err) != Retry || len(s.requests()) != 1 {
-		t.Fatal(err)
-	}
-	requeue, err := a.patch(t.Context(), s.head(t, "a"), patches)
-	if n := len(s.requests()); err != nil || n != 0 || requeue <= 0 {
-		t.Errorf("%d requests at the next event, requeued in %s: %v", n, requeue, err)
-	}
-	now = now.Add(requeue)
-	if _, err := a.patch(t.Context(), s.head(t, "a"), patches); err == nil || len(s.requests()) != 1 {
-		t.Errorf("not sent again after its time: %v", err)
-	}
-}
-
 // TestOwnerOfTheSameNameInAnotherGroup: two kinds may have one name in two groups. The object of the other group is neither this object
 // nor one of its predecessors, and nothing waits for its deletion.
 func TestOwnerOfTheSameNameInAnotherGroup(t *testing.T) {

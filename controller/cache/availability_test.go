@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -209,64 +208,6 @@ func TestServedIsAskedAboutOnOccasion(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%+v: asked again after (-want +got):\n%s", c, diff)
 		}
-	}
-}
-
-// TestRenewedWatchIsReported: a watch that continues from a version is a reason to ask; one that begins with the existing objects is not.
-func TestRenewedWatchIsReported(t *testing.T) {
-	yes, no := true, false
-	for _, c := range []struct {
-		o    metav1.ListOptions
-		want bool
-	}{{metav1.ListOptions{ResourceVersion: "5"}, true}, {metav1.ListOptions{ResourceVersion: "5", SendInitialEvents: &no}, true},
-		{metav1.ListOptions{ResourceVersion: "0"}, false}, {metav1.ListOptions{}, false}, {metav1.ListOptions{ResourceVersion: "5", SendInitialEvents: &yes}, false}} {
-		if got := isResumed(c.o); got != c.want {
-			t.Errorf("%+v is resumed: %v", c.o, got)
-		}
-	}
-	s := newAPIServer(t)
-	source, _ := s.source(t, "")
-	for range 10 { // the store comes to some version
-		s.put(widgetsPath+"a", map[string]any{})
-	}
-	reports := 0
-	client := &listWatchClient{source.Client, widgets(), func(err error) {
-		if err == nil {
-			reports++
-		}
-	}, nil}
-	for _, o := range []metav1.ListOptions{{ResourceVersion: "5"}, {}} {
-		w, err := client.Resource(gvr(widgets())).Watch(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.Stop()
-		if reports != 1 {
-			t.Errorf("%+v: %d reports, want 1", o, reports)
-		}
-	}
-}
-
-// TestAlternativesAreLookedForSeldom: an absent one of several versions stays absent in most clusters.
-func TestAlternativesAreLookedForSeldom(t *testing.T) {
-	down := apierrors.NewServiceUnavailable("starting")
-	for _, c := range []struct {
-		alternative bool
-		err         error
-		want        time.Duration
-	}{{false, nil, recheckAbsent}, {true, nil, recheckServed}, {true, down, recheckAbsent}} {
-		a := newTestAvailability("PodGroup")
-		a.alternative = c.alternative
-		a.served = func(context.Context) (bool, error) { return false, c.err }
-		ctx, cancel := context.WithCancel(t.Context())
-		a.pause = func(_ context.Context, d time.Duration) {
-			if d != c.want {
-				t.Errorf("alternative %v, error %v: asked again after %s, want %s", c.alternative, c.err, d, c.want)
-			}
-			cancel()
-		}
-		a.run(ctx, func() {})
-		cancel()
 	}
 }
 

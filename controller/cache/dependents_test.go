@@ -106,24 +106,6 @@ func TestChildrenAreInTheNamespaceOfTheirOwner(t *testing.T) {
 	}
 }
 
-// TestReadInTheNamespaceThatIsWatched: an operator of one namespace may read no other, whatever the scope of the owner is.
-func TestReadInTheNamespaceThatIsWatched(t *testing.T) {
-	cluster := headOf(clusterWidgets(), "", "c")
-	for _, o := range []*watch.Owned{{Resource: widgets()}, {Resource: schema.Pods(), SlimTyped: slimName}} {
-		s := newAPIServer(t)
-		s.fail = func(r server.Request) int {
-			if r.URL.Path == "/api/v1/pods" || r.URL.Path == "/apis/example.org/v1/widgets" {
-				return http.StatusForbidden
-			}
-			return 0
-		}
-		d := newTestDependents(t, s, "ns", o, nil)
-		if _, _, err := d.Read(t.Context(), cluster); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestReadAsksForTheOwnersChildren: by the labels of one owner, in its namespace, if there are such labels; the newest version is that of
 // the children.
 func TestReadAsksForTheOwnersChildren(t *testing.T) {

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -180,40 +179,6 @@ func TestAbsentCostsNothing(t *testing.T) {
 	}
 }
 
-// TestAbsentKindsOfOneVersion: kinds of one group and version share its answer.
-func TestAbsentKindsOfOneVersion(t *testing.T) {
-	p := newPublisher(t)
-	absent := []schema.Resource{widgets(), widgets(), widgets()}
-	for i := range absent {
-		absent[i].Plural += strconv.Itoa(i)
-	}
-	other := widgets()
-	p.define(other, true)
-	p.look(t, absent...)
-	p.cost()
-	p.pass(recheckAbsent)
-	p.look(t, absent...)
-	if requests, _ := p.cost(); requests != 2 {
-		t.Errorf("%d requests, want the document and one version", requests)
-	}
-}
-
-// TestWhatIsServedIsAskedFor: an answer that has the resource is never repeated. It is no reason to read the document either.
-func TestWhatIsServedIsAskedFor(t *testing.T) {
-	p := newPublisher(t)
-	p.define(widgets(), true)
-	for range 3 {
-		if p.look(t, widgets()) == nil {
-			t.Fatal("it is not served")
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if diff := cmp.Diff([]string{"/apis/example.org/v1", "/apis/example.org/v1", "/apis/example.org/v1"}, p.asked); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 // TestHowLongAbsenceLasts: a resource is noticed in the next round after the API server publishes it; a while later if the server that
 // answers knows it later than the one that publishes it; and within recheckServed if nothing is published.
 func TestHowLongAbsenceLasts(t *testing.T) {
@@ -286,21 +251,5 @@ func TestNoAnswerIsRepeatedInVain(t *testing.T) {
 	p.define(widgets(), false)
 	if p.look(t, widgets()) == nil {
 		t.Error("it is taken for absent")
-	}
-}
-
-// TestAbandonedQuestion: a cache that stops while it waits shows nothing of the API server.
-func TestAbandonedQuestion(t *testing.T) {
-	p := newPublisher(t)
-	p.settle(t, widgets())
-	p.pass(recheckAbsent)
-	before := p.discovery.document
-	stopped, stop := context.WithCancel(t.Context())
-	stop()
-	if _, _, err := asks(stopped, p.discovery, widgets()); err == nil {
-		t.Error("there is an answer")
-	}
-	if p.discovery.document != before {
-		t.Errorf("known of the document: %+v, before %+v", p.discovery.document, before)
 	}
 }

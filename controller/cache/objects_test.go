@@ -1,8 +1,6 @@
 package cache
 
 import (
-	"context"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +19,6 @@ import (
 	"stoic/controller/serve"
 	"stoic/convert"
 	"stoic/schema"
-	"stoic/test/faults/apimodel/server"
 )
 
 func ignoreReplaced(map[types.UID]bool) {}
@@ -251,20 +248,6 @@ func TestStatusSubresourceComesLate(t *testing.T) {
 	eventually(t, "the status subresource", func() bool { return o.HasStatus() && made.have("status served") })
 }
 
-// TestAbsentObjects: a resource that is not served is known to be absent, so nothing else is waited for.
-func TestAbsentObjects(t *testing.T) {
-	s, made := newAPIServer(t), &calls{}
-	s.Unserve("widgets")
-	source, _ := s.source(t, "")
-	o := NewObjects(source, widgets(), headOnly, made.handlers())
-	background(t, o.Serve)
-	eventually(t, "the answer", func() bool { return o.Ready() && made.have("replaced by ") })
-	o.Each(func(r *convert.Result) { t.Errorf("there is %s", r.Key()) })
-	s.locked(func() { s.serve(widgets(), false) })
-	s.put(widgetsPath+"a", map[string]any{"spec": "one"})
-	eventually(t, "the object", func() bool { return made.have("added ns/a one") })
-}
-
 // TestDeletionThatWasMissed: an object that is deleted while the watch is down is reported as deleted, and nothing is kept of it.
 func TestDeletionThatWasMissed(t *testing.T) {
 	made := &calls{}
@@ -278,15 +261,4 @@ func TestDeletionThatWasMissed(t *testing.T) {
 	o.deleted(cache.DeletedFinalStateUnknown{Key: "ns/a"}) // what is not an object is no reason to panic
 	o.added(7)
 	o.updated(7, gone)
-}
-
-// TestDiscoveryFails: if the API server does not answer, the resource is not served, but not known to be absent either.
-func TestDiscoveryFails(t *testing.T) {
-	s := newAPIServer(t)
-	s.fail = func(server.Request) int { return http.StatusServiceUnavailable }
-	source, _ := s.source(t, "")
-	o := NewObjects(source, widgets(), headOnly, Handlers{})
-	if served, err := o.isServed(context.Background()); served || err == nil || o.absent.Load() {
-		t.Errorf("served: %v, %v", served, err)
-	}
 }

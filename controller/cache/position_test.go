@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,9 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
-
-	"stoic/controller/watch"
-	"stoic/schema"
 )
 
 func TestResumeWatch(t *testing.T) {
@@ -68,26 +64,4 @@ func TestResumeWatch(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestPositionIsAskedInOneNamespace: in a namespace the requested name is one key of etcd, whatever the cluster holds. A cluster-scoped
-// resource has its names without a namespace.
-func TestPositionIsAskedInOneNamespace(t *testing.T) {
-	for watched, want := range map[string]string{"": metav1.NamespaceDefault, "ns": "ns"} {
-		s := newAPIServer(t)
-		for _, o := range []*watch.Owned{{Resource: widgets()}, {Resource: schema.Pods(), SlimTyped: slimName}, {Resource: schema.Services(), SlimTyped: slimName}} {
-			background(t, newTestDependents(t, s, watched, o, nil).Serve)
-		}
-		source, _ := s.source(t, watched)
-		background(t, NewObjects(source, widgets(), headOnly, Handlers{Replaced: ignoreReplaced}).Serve)
-		for _, resource := range []string{"apis/example.org/v1/namespaces/" + want + "/widgets", "api/v1/namespaces/" + want + "/pods", "api/v1/namespaces/" + want + "/services"} {
-			eventually(t, "the position of "+resource, func() bool { return slices.Contains(s.positions(), "/"+resource+" metadata.name=stoic") })
-		}
-	}
-	s := newAPIServer(t)
-	s.serve(clusterWidgets(), true)
-	background(t, newTestDependents(t, s, "ns", &watch.Owned{Resource: clusterWidgets()}, nil).Serve)
-	eventually(t, "the position of a cluster-scoped resource", func() bool {
-		return slices.Contains(s.positions(), "/apis/example.org/v1/widgets metadata.name=stoic")
-	})
 }

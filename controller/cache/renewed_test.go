@@ -6,12 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/tools/cache"
-
 	"stoic/controller/watch"
-	"stoic/convert"
-	"stoic/schema"
 	"stoic/test/faults/apimodel/server"
 )
 
@@ -75,48 +70,4 @@ func TestReadThatChangedBeforeAnExpiredWatch(t *testing.T) {
 		s.Store(widgetsPath+"b", map[string]any{})
 	})
 	eventually(t, "all to be queued", func() bool { return woken.Load() == 2 })
-}
-
-// TestChildrenWhoseKindGoes: the children of a kind that is no longer served are gone with it.
-func TestChildrenWhoseKindGoes(t *testing.T) {
-	s := newAPIServer(t)
-	owner := headOf(widgets(), "ns", "owner")
-	s.put(widgetsPath+"a", ownedBy(owner, nil))
-	source, typed := s.source(t, "")
-	var all atomic.Int64
-	d := NewDependents(source, typed, &watch.Owned{Resource: widgets(), Optional: true}, func(Owner) {}, func() { all.Add(1) })
-	background(t, d.Serve)
-	eventually(t, "the watch", func() bool { return watching(s) && d.Known() })
-	s.locked(func() { s.Unserve("widgets"); s.Cut() })
-	eventually(t, "all to be queued", func() bool { return all.Load() == 1 })
-}
-
-// endsWhenAsked is an informer that ends just after its HasSynced was called.
-type endsWhenAsked struct {
-	cache.SharedIndexInformer
-	d *Dependents
-}
-
-func (i *endsWhenAsked) HasSynced() bool {
-	i.d.informer.Store(nil)
-	return i.SharedIndexInformer.HasSynced()
-}
-
-// TestInformerEndsInBetween: the result is what the checked informer knew, even if it ends before its store is read.
-func TestInformerEndsInBetween(t *testing.T) {
-	s := newAPIServer(t)
-	owner := headOf(widgets(), "ns", "owner")
-	s.put(widgetsPath+"a", ownedBy(owner, nil))
-	s.put(widgetsPath+"orphan", map[string]any{})
-	d := newTestDependents(t, s, "", &watch.Owned{Resource: widgets(), Claims: func(*convert.Result) labels.Selector { return nil }}, nil)
-	background(t, d.Serve)
-	eventually(t, "the children", d.Known)
-	running := *d.informer.Load()
-	for name, look := range map[string]func() schema.Children{"of": func() schema.Children { return d.Of(owner) }, "all": d.All} {
-		var ends cache.SharedIndexInformer = &endsWhenAsked{running, d}
-		d.informer.Store(&ends)
-		if found := look(); !found.Unknown && len(found.Items)+len(found.Unclaimed)+len(found.Orphans) != 2 {
-			t.Errorf("%s: %+v", name, found)
-		}
-	}
 }

@@ -79,25 +79,3 @@ func TestInterruptedWatchIsLoggedOnce(t *testing.T) {
 		t.Errorf("%v failures are counted, want 403", n)
 	}
 }
-
-// TestEndedWatchIsNotInterrupted: what a watch reports after we have ended it ourselves, as at the end of the process or when another
-// version is served, is neither logged nor counted.
-func TestEndedWatchIsNotInterrupted(t *testing.T) {
-	core, logged := observer.New(zap.InfoLevel)
-	a := newTestAvailability("TFJob")
-	a.log, a.builtin = zap.New(core), true
-	ctx, stop := context.WithCancel(t.Context())
-	a.watch = func(_ context.Context, report func(error)) {
-		report(errors.New("connection refused"))
-		stop()
-		report(errors.New("http2: response body closed"))
-	}
-	a.once(ctx)
-	var said []any
-	for _, line := range logged.FilterMessage("the watch was interrupted").All() {
-		said = append(said, line.ContextMap()["error"])
-	}
-	if n := testutil.ToFloat64(a.watchErrors); n != 1 || !slices.Equal(said, []any{"connection refused"}) {
-		t.Errorf("%v are counted, logged %q", n, said)
-	}
-}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -189,18 +188,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestShorterThanSaid: the connection ends before the body does.
-func TestShorterThanSaid(t *testing.T) {
-	w, _, _ := webhook(t, 0)
-	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, Path, slow{strings.NewReader(`{"apiVersion"`)})
-	r.ContentLength = 100
-	r.Header.Set("Content-Type", "application/json")
-	out := httptest.NewRecorder()
-	if w.ServeHTTP(out, r); out.Code != http.StatusBadRequest {
-		t.Errorf("%d %s", out.Code, out.Body)
-	}
-}
-
 // TestTooManyAtATime: a client that comes when there is no room waits until there is, or leaves.
 func TestTooManyAtATime(t *testing.T) {
 	w, _, _ := webhook(t, 1000)
@@ -256,24 +243,6 @@ func TestLogIsBounded(t *testing.T) {
 	if len(got.Result.Message) > 1000 || lines.Len() != 1 || len(fmt.Sprint(lines.All()[0].ContextMap())) > 500 || strings.Contains(fmt.Sprint(lines.All()[0].ContextMap()), "\u2028") {
 		t.Errorf("%.2000s\n%.2000v", got.Result.Message, lines.All())
 	}
-}
-
-// TestConcurrent: reviews of many goroutines do not mix.
-func TestConcurrent(t *testing.T) {
-	w, _, _ := webhook(t, 0)
-	var all sync.WaitGroup
-	for i := range 8 {
-		all.Go(func() {
-			for j := range 20 {
-				uid := fmt.Sprintf("%d-%d", i, j)
-				got := answerTo(t, w, reviewOf(uid, "example.com/v1beta1", gadget("v1", `,"spec":{"type":"`+uid+`"}`)))
-				if string(got.UID) != uid || !strings.Contains(string(got.ConvertedObjects[0].Raw), `"mode":"`+uid+`"`) {
-					t.Errorf("%s: %s", uid, got.ConvertedObjects[0].Raw)
-				}
-			}
-		})
-	}
-	all.Wait()
 }
 
 func TestWrongKinds(t *testing.T) {

@@ -213,19 +213,6 @@ func TestDropsAreLogged(t *testing.T) {
 	}
 }
 
-func TestLane(t *testing.T) {
-	now := time.Now()
-	for _, c := range []struct {
-		aboutSpec bool
-		age       time.Duration
-		want      string
-	}{{false, 0, "lifecycle"}, {false, oldEvent, "lifecycle"}, {true, 0, "spec"}, {true, time.Hour, "past"}, {false, 2 * oldEvent, "past"}} {
-		if got := lane(schema.Event{AboutSpec: c.aboutSpec, Since: now.Add(-c.age)}, now); got != c.want {
-			t.Errorf("about the spec: %v, %s ago: %s, want %s", c.aboutSpec, c.age, got, c.want)
-		}
-	}
-}
-
 // TestWaitingEventIsKnown: the API server takes no events for longer than sent ones are remembered, and reconciles emit the same event
 // again. It waits once, is counted once, and keeps its time.
 func TestWaitingEventIsKnown(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -131,24 +130,6 @@ func TestEmitterTellsEachOccasionOnce(t *testing.T) {
 	}
 }
 
-func TestEmitterLosesNothing(t *testing.T) {
-	s := newEventServer(t, func(post int) int {
-		if post%3 == 0 {
-			return http.StatusInternalServerError
-		}
-		return 0
-	})
-	e := newTestEmitter(t, s, time.Now)
-	const jobs = 60
-	for i := range jobs {
-		e.Emit(headOf(fmt.Sprint("job-", i)), []schema.Event{{Type: "Warning", Reason: "R", Message: "m", Occasion: "o"}})
-	}
-	e.Drain(context.Background(), patient)
-	if len(s.events()) != jobs || e.left() != 0 {
-		t.Errorf("%d events of %d; %d wait", len(s.events()), jobs, e.left())
-	}
-}
-
 func TestEmitterForgetsInTime(t *testing.T) {
 	now := time.Unix(0, 0)
 	var mu sync.Mutex
@@ -213,17 +194,5 @@ func TestEmitterTellsNothingTooLate(t *testing.T) {
 	}
 	if e.left() != 0 || testutil.ToFloat64(e.metrics.EventBacklog) != 0 || testutil.ToFloat64(e.metrics.Events.WithLabelValues("late")) != 1 {
 		t.Errorf("%d wait, the gauge says %v", e.left(), testutil.ToFloat64(e.metrics.EventBacklog))
-	}
-}
-
-func TestReporterIsShort(t *testing.T) {
-	e, err := NewEmitter(&rest.Config{}, Options{Reporter: "training-operator", Identity: strings.Repeat("p", 250), QPS: 50, Log: zap.NewNop(), Now: time.Now,
-		Metrics: serve.NewMetrics(prometheus.NewRegistry(), "test_operator")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.queue.ShutDown()
-	if len(e.identity) != 128 {
-		t.Errorf("the reporter's name is %d long: the API server would refuse every event", len(e.identity))
 	}
 }

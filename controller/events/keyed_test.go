@@ -101,25 +101,3 @@ func TestCountedAlthoughTheAnswerWasLost(t *testing.T) {
 		t.Errorf("%d requests, counted %v", s.posts, got)
 	}
 }
-
-// TestRewordingIsAccountedFor: the bytes of the backlog are right after the messages of waiting events were replaced.
-func TestRewordingIsAccountedFor(t *testing.T) {
-	e := idleEmitter(t)
-	for n := range 5 {
-		event := waitingPods(n)
-		event.Message += string(make([]byte, 100*n))
-		e.Emit(headOf("a"), []schema.Event{event})
-	}
-	if len(e.waiting) != 1 || len(e.keyed) != 1 {
-		t.Fatalf("%d wait, %d of them keyed", len(e.waiting), len(e.keyed))
-	}
-	for key, u := range e.waiting {
-		if e.bytes != u.bytes(key) {
-			t.Errorf("%d bytes, counted as %d", u.bytes(key), e.bytes)
-		}
-		e.remove(key)
-	}
-	if e.bytes != 0 || len(e.keyed) != 0 {
-		t.Errorf("left: %d bytes, %v", e.bytes, e.keyed)
-	}
-}

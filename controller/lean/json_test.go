@@ -42,32 +42,6 @@ func TestManagedFieldsAreNotRead(t *testing.T) {
 	}
 }
 
-// TestWithoutManagedFieldsOfAnything: whatever is in an object, the result is JSON, and nothing else of it has changed.
-func TestWithoutManagedFieldsOfAnything(t *testing.T) {
-	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"managedFields", "metadata", `{"`, `":`, `\`}))
-	tree := rapid.MapOf(text, rapid.MapOf(text, rapid.OneOf(text.AsAny(), rapid.MapOf(text, rapid.Int32()).AsAny(), rapid.SliceOf(rapid.Float64()).AsAny())))
-	rapid.Check(t, func(t *rapid.T) {
-		want := tree.Draw(t, "object")
-		data, err := json.Marshal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got map[string]map[string]any
-		if err := json.Unmarshal(withoutManagedFields(data), &got); err != nil {
-			t.Fatalf("%s: %v", data, err)
-		}
-		if meta, ok := want["metadata"]; ok && meta["managedFields"] != nil {
-			if had := got["metadata"]["managedFields"]; had != nil {
-				t.Fatalf("%s: they are still there", data)
-			}
-			got["metadata"]["managedFields"] = meta["managedFields"]
-		}
-		if again, err := json.Marshal(got); err != nil || string(again) != string(data) {
-			t.Fatalf("%s became %s, %v", data, again, err)
-		}
-	})
-}
-
 // TestElements: the elements are as many as a decoder finds, and the same, however they are written.
 func TestElements(t *testing.T) {
 	for _, text := range []string{`[]`, `[ ]`, "[1]", "[1 , 2\n]", `["],[\"", {"a":[1,2]},[[]] ,null]`, "[\n\t{} ,\r[ ] ]", ``, `[true,false,-1.5e3]`} {

@@ -244,35 +244,3 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkUnmarshal compares with decoding all of a pod.
-func BenchmarkUnmarshal(b *testing.B) {
-	yes := true
-	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "bert-worker-0", Namespace: "team", UID: "11111111-2222-3333-4444-000000000000", ResourceVersion: "1000000",
-		Labels:          map[string]string{"training.kubeflow.org/operator-name": "tfjob-controller", "training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/job-name": "bert", "training.kubeflow.org/replica-index": "0"},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "kubeflow.org/v1", Kind: "TFJob", Name: "bert", UID: "u", Controller: &yes}},
-		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: bytes.Repeat([]byte("x"), 1500)}}, {Manager: "k", FieldsV1: &metav1.FieldsV1{Raw: bytes.Repeat([]byte("x"), 700)}}}},
-		Spec: corev1.PodSpec{NodeName: "node-1", SchedulerName: "s", Containers: []corev1.Container{{Name: "tensorflow", Image: "i", Env: []corev1.EnvVar{{Name: "TF_CONFIG", Value: "{}"}}, Ports: []corev1.ContainerPort{{Name: "p", ContainerPort: 2222}}}},
-			Tolerations: []corev1.Toleration{{Key: "a"}, {Key: "b"}}},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: make([]corev1.PodCondition, 4), ContainerStatuses: []corev1.ContainerStatus{{Name: "tensorflow"}}}}
-	data, err := pod.Marshal()
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Run("lean", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := new(Object).Unmarshal(data); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("all", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := new(corev1.Pod).Unmarshal(data); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}

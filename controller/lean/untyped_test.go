@@ -3,14 +3,11 @@ package lean
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"pgregory.net/rapid"
@@ -101,72 +98,3 @@ func TestUntypedWatchOfAnything(t *testing.T) {
 		sameWatch(t, `{"type":"`+rapid.SampledFrom([]string{"ADDED", "MODIFIED", "DELETED"}).Draw(t, "type")+`","object":`+string(raw)+"}\n")
 	})
 }
-
-// TestUntypedInto: an object is read into the one that was given, and so is what only the library reads.
-func TestUntypedInto(t *testing.T) {
-	for _, body := range []string{`{"apiVersion":"kubeflow.org/v1","kind":"TFJob","spec":{"a":1}}`, `{"apiVersion":"v1","kind":"Status","code":404}`,
-		`{"apiVersion":"kubeflow.org/v1","kind":"TFJobList","items":[{"apiVersion":"kubeflow.org/v1","kind":"TFJob"}]}`, `{`} {
-		for name, into := range map[string]func() runtime.Object{"none": func() runtime.Object { return nil }, "one": func() runtime.Object { return &unstructured.Unstructured{Object: map[string]any{"old": 1}} },
-			"list": func() runtime.Object { return &unstructured.UnstructuredList{} }, "status": func() runtime.Object { return &metav1.Status{} }} {
-			read := func(how runtime.NegotiatedSerializer) (same bool, _ runtime.Object, _ string) {
-				decoder, err := runtime.NewClientNegotiator(how, runtimeschema.GroupVersion{}).Decoder(runtime.ContentTypeJSON, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				given := into()
-				o, kind, err := decoder.Decode([]byte(body), nil, given)
-				return o == given, o, fmt.Sprint(kind, err)
-			}
-			gotSame, got, gotErr := read(uncopiedJSON(untypedLibrary()))
-			wantSame, want, wantErr := read(untypedLibrary())
-			if diff := cmp.Diff(want, got); diff != "" || gotSame != wantSame || gotErr != wantErr {
-				t.Errorf("%s into %s: the given one: %v, %s; library %v, %s; -library +ours:\n%s", body, name, gotSame, gotErr, wantSame, wantErr, diff)
-			}
-		}
-	}
-}
-
-// FuzzUntypedWatch: any input is read as the library reads it.
-func FuzzUntypedWatch(f *testing.F) {
-	f.Add(`{"type":"ADDED","object":{"apiVersion":"kubeflow.org/v1","kind":"TFJob","a":["\\\"}{",{"b":1}]}}`)
-	f.Add(`{"type":"ADDED","object":{},"type":"DELETED"}`)
-	f.Add(`{"type":"ADDED","object":{"kind":"TFJob"`)
-	f.Add(`{"type":"ADDED","object":{"apiVersion":"kubeflow.org/v1","kind":"TFJob","metadata":{"a":1,"managedFields":[{"a":"]"}],"name":"b"}}}`)
-	f.Fuzz(func(t *testing.T, stream string) {
-		if strings.Contains(stream, "managedFields") && !json.Valid([]byte(stream)) {
-			t.Skip("what is left out is not checked")
-		}
-		sameWatch(t, stream)
-	})
-}
-
-// BenchmarkUntypedWatch compares an event of a job in both ways.
-func BenchmarkUntypedWatch(b *testing.B) {
-	const events = 100
-	stream := []byte(strings.Repeat(`{"type":"MODIFIED","object":`+benchJob()+"}\n", events))
-	for name, how := range map[string]runtime.NegotiatedSerializer{"uncopied": uncopiedJSON(untypedLibrary()), "library": untypedLibrary()} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				decoder := watched(b, runtime.ContentTypeJSON, how, stream)
-				for range events {
-					if _, _, err := decoder.Decode(); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")
-		})
-	}
-}
-
-// benchJob returns a job with two replica types, as it is stored when three clients have written to it.
-func benchJob() string {
-	managed := `{"f:metadata":{"f:annotations":{".":{},"f:a":{}}},"f:spec":{"f:tfReplicaSpecs":{"f:Worker":{"f:template":{}}}},"f:status":{"f:conditions":{},"f:replicaStatuses":{"f:Worker":{"f:active":{}}}}}`
-	return `{"apiVersion":"kubeflow.org/v1","kind":"TFJob","metadata":{"managedFields":[` +
-		strings.Repeat(`{"manager":"m","operation":"Update","apiVersion":"kubeflow.org/v1","fieldsV1":`+managed+`},`, 3) + `{}],"name":"bert","namespace":"team","resourceVersion":"1","uid":"u"},` +
-		`"spec":{"tfReplicaSpecs":{"PS":` + benchReplicaType + `,"Worker":` + benchReplicaType + `}},` +
-		`"status":{"conditions":[` + strings.Repeat(`{"type":"Created","status":"True","reason":"TFJobCreated","message":"TFJob is created.","lastUpdateTime":"2026-01-01T00:00:00Z"},`, 3) + `{}]}}`
-}
-
-const benchReplicaType = `{"replicas":4,"restartPolicy":"Never","template":{"metadata":{"annotations":{"a":"b"}},"spec":{"containers":[{"name":"tensorflow","image":"i","command":["python","train.py"],"resources":{"limits":{"cpu":"1"}}}]}}}`

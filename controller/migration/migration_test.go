@@ -298,25 +298,6 @@ func against(t *testing.T, s *stub) (m *Migration, pauses *[]time.Duration, talk
 	return m, pauses, talk
 }
 
-// TestServerGone: Run does not try every object if the server fails for all of them.
-func TestServerGone(t *testing.T) {
-	var names []string
-	s := newStub()
-	for i := range 40 {
-		names = append(names, fmt.Sprintf("n%02d", i))
-		s.answers[names[i]] = many(broken, 99)
-	}
-	s.objects = names
-	m, _, talk := against(t, s)
-	result, err := m.Run(t.Context())
-	if !errors.Is(err, ErrIncomplete) || len(result.Failed) != inARow || len(s.statusSeen) > 0 {
-		t.Errorf("%v, %d failed, %v written", err, len(result.Failed), s.statusSeen)
-	}
-	if got := strings.Count(talk.String(), "said the server"); got != inARow {
-		t.Errorf("progress of %d:\n%s", got, talk)
-	}
-}
-
 // TestProgress: lines report the progress, and an interruption ends Run immediately, without a write to the CRD.
 func TestProgress(t *testing.T) {
 	s := newStub("a", "b", "c")

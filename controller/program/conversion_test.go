@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"go.uber.org/zap"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
@@ -111,52 +110,6 @@ gadget_operator_conversion_requests_total{result="converted"} %d
 `, 1)), "gadget_operator_conversion_requests_total"); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestConversionOnly: the same without a controller, by the program's flags. The metrics say when the certificate ends.
-func TestConversionOnly(t *testing.T) {
-	t.Setenv("KUBECONFIG", "")
-	folder, client := certificates(t)
-	ctx, stop := context.WithCancel(t.Context())
-	address, probes, metrics, ended := free(t), free(t), free(t), make(chan error, 1)
-	p := versioned()
-	process := Conversion{Name: "gadget-operator", Kinds: converted(p.Watches), Flags: ConversionFlags{Address: address, CertPath: folder},
-		Metrics: MetricsFlags{Address: metrics}, Probes: probes, Registry: NewRegistry(), Version: "v1", Log: zap.NewNop()}
-	go func() { ended <- process.Run(ctx) }()
-	converts(t, client, address)
-	for url, says := range map[string]string{"/readyz": "ok", "/healthz": "ok"} {
-		if got := textOf(t, "http://"+probes+url); got != says+"\n" {
-			t.Errorf("%s: %s", url, got)
-		}
-	}
-	text := textOf(t, "http://"+metrics+"/metrics")
-	for _, sample := range []string{"gadget_operator_conversion_certificate_not_after_timestamp_seconds 1.", `gadget_operator_build_info{`,
-		`gadget_operator_conversion_objects_total{from="v1beta1",kind="Gadget",outcome="converted",to="v1"} 1`} {
-		if !strings.Contains(text, "\n"+sample) {
-			t.Errorf("there is no %s", sample)
-		}
-	}
-	if problems, err := promlint.New(strings.NewReader(text)).Lint(); err != nil || len(problems) > 0 {
-		t.Errorf("%v, %v", problems, err)
-	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-}
-
-func textOf(t *testing.T, url string) string {
-	t.Helper()
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
 }
 
 func TestWrongConversionFlags(t *testing.T) {

@@ -104,15 +104,6 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 }
 
-// TestShortErrorsStay: what is short is logged as zap does it.
-func TestShortErrorsStay(t *testing.T) {
-	for _, f := range []zapcore.Field{zap.Error(errors.New("x")), zap.Error(nil), zap.String("a", "b"), zap.Int("n", 1), zap.Skip()} {
-		if got := short(f); !got.Equals(f) {
-			t.Errorf("%v became %v", f, got)
-		}
-	}
-}
-
 func TestLevels(t *testing.T) {
 	for level, want := range map[string]string{
 		"debug": "debug info warn error", "info": "info warn error", "warn": "warn error", "error": "error",
@@ -141,34 +132,6 @@ func TestLevels(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q logs %v, want %s", level, got, want)
 		}
-	}
-}
-
-// TestLibraryLevels: a number lets the Kubernetes libraries log up to that verbosity.
-func TestLibraryLevels(t *testing.T) {
-	for level, want := range map[string]bool{"info": false, "3": false, "4": true, "6": true} {
-		var out bytes.Buffer
-		flags := LogFlags{Level: level, Encoder: "json"}
-		if _, err := flags.Logger(&out); err != nil {
-			t.Fatal(err)
-		}
-		klog.Background().V(4).Info("deep")
-		if got := strings.Contains(out.String(), "deep"); got != want {
-			t.Errorf("level %s: said %v, want %v", level, got, want)
-		}
-	}
-}
-
-func TestDevelIsConsole(t *testing.T) {
-	var out bytes.Buffer
-	flags := LogFlags{Level: "info", Encoder: "json", Devel: true}
-	log, err := flags.Logger(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log.Info("for a person")
-	if json.Valid(out.Bytes()) || !strings.Contains(out.String(), "\tinfo\tfor a person") {
-		t.Errorf("%q", out.String())
 	}
 }
 

@@ -3,7 +3,6 @@ package program
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -23,7 +22,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"stoic/controller"
-	"stoic/controller/serve"
 	"stoic/convert"
 	"stoic/schema"
 	"stoic/test/faults/apimodel/server"
@@ -236,47 +234,6 @@ func TestMetricsOfAnyOperator(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-}
-
-// TestSecureMetrics: TLS, and nothing for a client without a token. See test/integration for tokens.
-func TestSecureMetrics(t *testing.T) {
-	listener := endpointOf(t, MetricsFlags{Address: "127.0.0.1:0", Secure: true})
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // made in memory
-	answer, err := client.Get("https://" + listener + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = answer.Body.Close()
-	if answer.StatusCode != http.StatusUnauthorized || answer.TLS.Version < tls.VersionTLS12 || answer.ProtoMajor != 1 {
-		t.Errorf("%s over %s and TLS %x", answer.Status, answer.Proto, answer.TLS.Version)
-	}
-	if _, err := (&MetricsFlags{Address: ":0", Secure: true, CertPath: "/no/such"}).endpoint(nil, &rest.Config{}, zap.NewNop()); err == nil ||
-		!strings.HasPrefix(err.Error(), "--metrics-cert-path: read the certificate: ") {
-		t.Errorf("without a certificate where one is to be: %v", err)
-	}
-}
-
-// endpointOf returns the address of the endpoint of flags, which serves until the test ends.
-func endpointOf(t *testing.T, f MetricsFlags) (address string) {
-	t.Helper()
-	e, err := f.endpoint(serve.MetricsHandler(prometheus.NewRegistry(), false), &rest.Config{Host: "http://" + free(t)}, zap.NewNop())
-	if err != nil {
-		t.Fatal(err)
-	}
-	open, err := listen([]endpoint{e})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- serve.HTTP(ctx, open[0].listener, open[0].handler, zap.NewNop()) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	return open[0].listener.Addr().String()
 }
 
 // TestStopsAtSIGTERM runs the program against an API server that serves nothing, until the process is interrupted.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"k8s.io/client-go/util/workqueue"
 	"pgregory.net/rapid"
@@ -55,72 +54,6 @@ func TestOrder(t *testing.T) {
 	if len(o.out) != 0 {
 		t.Errorf("remembers %v, which it does not bound", o.out)
 	}
-}
-
-// TestStarting: workers that may not begin more objects wait for keys that have begun.
-func TestStarting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := New(Options{Name: "q", Begun: begun, Starting: 2})
-		type task struct {
-			key  string
-			done chan bool
-		}
-		tasks := make(chan task)
-		for range 3 {
-			go func() {
-				for key, stopped := q.Get(); !stopped; key, stopped = q.Get() {
-					now := task{key, make(chan bool)}
-					tasks <- now
-					<-now.done
-					q.Done(key)
-				}
-			}()
-		}
-		next := func(want string) task {
-			t.Helper()
-			synctest.Wait()
-			select {
-			case now := <-tasks:
-				if now.key != want {
-					t.Errorf("%q, want %q", now.key, want)
-				}
-				return now
-			default:
-				if want != "" {
-					t.Fatalf("none, want %s", want)
-				}
-				return task{}
-			}
-		}
-		// One worker at a time gets a key: of two that got theirs at once, either may send its task first.
-		q.Add("a/new0")
-		first := next("a/new0")
-		q.Add("a/new1")
-		second := next("a/new1")
-		for i := 2; i < 5; i++ {
-			q.Add(fmt.Sprint("a/new", i))
-		}
-		next("")
-		for i := range 3 { // the third worker is there for these alone
-			q.Add(fmt.Sprint("a/old", i))
-			close(next(fmt.Sprint("a/old", i)).done)
-		}
-		q.Add("a/new0") // while it is handed out: it comes again, and counts once
-		close(first.done)
-		third := next("a/new2")
-		next("")
-		close(second.done)
-		fourth := next("a/new3")
-		close(third.done)
-		fifth := next("a/new4")
-		close(fourth.done)
-		last := next("a/new0")
-		close(fifth.done)
-		next("")
-		close(last.done)
-		next("")
-		q.ShutDown()
-	})
 }
 
 // TestShutDownWithKeysThatMayNotBegin: workers end although keys wait.
