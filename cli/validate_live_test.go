@@ -66,7 +66,7 @@ users: [{name: me, user: {token: t}}]
 contexts:
 - {name: team, context: {cluster: here, user: me, namespace: team-a}}
 - {name: other, context: {cluster: here, user: me}}
-`, s.URL))
+`, s.Listen(t)))
 	return s
 }
 

@@ -97,11 +97,11 @@ func TestLastFinalizer(t *testing.T) {
 			guarded := job("a", 1, `{}`)
 			guarded["metadata"].(map[string]any)["finalizers"] = finalizers
 			s.put(guarded)
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, s.URL+jobsPath+"a", http.NoBody)
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, s.Config().Host+jobsPath+"a", http.NoBody)
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer, err := http.DefaultClient.Do(request)
+			answer, err := s.Config().Transport.RoundTrip(request)
 			if err != nil || answer.StatusCode != http.StatusOK || answer.Body.Close() != nil {
 				t.Fatalf("DELETE: %v, %v", answer, err)
 			}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
-	"k8s.io/client-go/rest"
 
 	"stoic/controller/consistency"
 	"stoic/schema"
@@ -24,7 +23,7 @@ import (
 // newTestController makes a controller of TFJobs against s; change may change its options.
 func newTestController(t testing.TB, s *apiServer, change func(*Options)) *Controller {
 	t.Helper()
-	o := Options{Name: operator.Name, Config: &rest.Config{Host: s.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, Workers: 2, EventQPS: 50,
+	o := Options{Name: operator.Name, Config: s.Config(), Workers: 2, EventQPS: 50,
 		Identity: "me", Log: zap.NewNop(), Registry: prometheus.NewRegistry(), Now: time.Now}
 	if change != nil {
 		change(&o)

@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"stoic/controller/cache"
 	"stoic/controller/consistency"
@@ -105,7 +104,7 @@ func gadgets() schema.Resource {
 // newTestApplier applies plans for widgets, which own pods, services and gadgets.
 func newTestApplier(t *testing.T, s *apiServer, change func(*Options)) *Applier {
 	t.Helper()
-	config := &rest.Config{Host: s.URL, QPS: -1}
+	config := s.Config()
 	api, err1 := NewAPI(config)
 	metrics := serve.NewMetrics(prometheus.NewRegistry(), "test")
 	emitter, err2 := events.NewEmitter(config, events.Options{Reporter: "test", Identity: "test-0", QPS: -1, Log: zap.NewNop(), Metrics: metrics, Now: time.Now})

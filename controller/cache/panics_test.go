@@ -48,7 +48,7 @@ func TestSlimPanics(t *testing.T) {
 			core, logged := observer.New(zap.ErrorLevel)
 			source, _ := s.source(t, "")
 			source.Log = zap.New(core)
-			typed, err := lean.NewClients(s.config(), c.owned.Names)
+			typed, err := lean.NewClients(s.Config(), c.owned.Names)
 			if err != nil {
 				t.Fatal(err)
 			}

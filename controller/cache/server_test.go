@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	"stoic/controller/lean"
 	"stoic/controller/serve"
@@ -68,12 +67,10 @@ func (s *apiServer) serve(r schema.Resource, status bool) {
 	s.Serve(apimodel.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: !r.Cluster, Status: status})
 }
 
-func (s *apiServer) config() *rest.Config { return &rest.Config{Host: s.URL, QPS: -1} }
-
 // source returns the source of a cache that reads from this server, and the typed clients.
 func (s *apiServer) source(t *testing.T, namespace string) (Source, *lean.Clients) {
 	t.Helper()
-	config := s.config()
+	config := s.Config()
 	untyped, err1 := lean.NewUntyped(config)
 	typed, err2 := lean.NewClients(config, nil)
 	found, err3 := NewDiscovery(config)

@@ -78,8 +78,7 @@ func (s *eventServer) events() map[string]corev1.Event {
 // newTestEmitter runs an emitter against s until the test ends.
 func newTestEmitter(t *testing.T, s *eventServer, now func() time.Time) *Emitter {
 	t.Helper()
-	config := &rest.Config{Host: s.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
-	e, err := NewEmitter(config, Options{Reporter: "training-operator", Identity: "me", QPS: -1, Log: zap.NewNop(), Now: now,
+	e, err := NewEmitter(s.Config(), Options{Reporter: "training-operator", Identity: "me", QPS: -1, Log: zap.NewNop(), Now: now,
 		Metrics: serve.NewMetrics(prometheus.NewRegistry(), "test_operator")})
 	if err != nil {
 		t.Fatal(err)

@@ -167,7 +167,7 @@ func TestOwnMetrics(t *testing.T) {
 	var f flags
 	all := pflag.NewFlagSet(p.Name, pflag.ContinueOnError)
 	f.register(all, p.Name, p.Watches)
-	if err := all.Parse([]string{"--kubeconfig", kubeconfig(t, s.URL), "--metrics-bind-address", free(t), "--health-probe-bind-address=0"}); err != nil {
+	if err := all.Parse([]string{"--kubeconfig", kubeconfig(t, s.Listen(t)), "--metrics-bind-address", free(t), "--health-probe-bind-address=0"}); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
@@ -215,7 +215,7 @@ func TestMetricsOfAnyOperator(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	address, ended := free(t), make(chan error, 1)
 	process := Process{Registry: registry, Version: "v1", UserAgent: "gadget-operator", Metrics: MetricsFlags{Address: address}, Probes: "0",
-		Controller: controller.Options{Name: "gadget-operator", Config: &rest.Config{Host: s.URL}, Watches: gadgets().Watches, Workers: 1, EventQPS: 5, Log: zap.NewNop()}}
+		Controller: controller.Options{Name: "gadget-operator", Config: s.Config(), Watches: gadgets().Watches, Workers: 1, EventQPS: 5, Log: zap.NewNop()}}
 	go func() { ended <- process.Run(ctx) }()
 	text := awaitMetrics(t, address, `leader_election_master_status{name="gadget-operator"} 1`)
 	for _, sample := range []string{`gadget_operator_build_info{goversion="go`, `gadget_operator_reconcile_errors_total{class="panic",kind="Gadget"} 0`,
@@ -239,7 +239,7 @@ func TestMetricsOfAnyOperator(t *testing.T) {
 // TestStopsAtSIGTERM runs the program against an API server that serves nothing, until the process is interrupted.
 func TestStopsAtSIGTERM(t *testing.T) {
 	s := server.New(t)
-	config := kubeconfig(t, s.URL)
+	config := kubeconfig(t, s.Listen(t))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

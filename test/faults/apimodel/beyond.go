@@ -1,7 +1,6 @@
 package apimodel
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -53,7 +52,7 @@ func (w *Model) Open(namespace string) { delete(w.closing, namespace) }
 func (w *Model) Clone() *Model {
 	c := *w
 	c.history, c.resources = slices.Clip(w.history), slices.Clone(w.resources)
-	c.closing, c.foreground, c.selectors = maps.Clone(w.closing), maps.Clone(w.foreground), maps.Clone(w.selectors)
+	c.closing = maps.Clone(w.closing)
 	c.stores = make(map[string]*store, len(w.stores))
 	for plural, s := range w.stores {
 		copied := *s
@@ -67,11 +66,7 @@ func (w *Model) Clone() *Model {
 // that every object has and this one lacks are set, with the values of the previous object if there was one.
 func (w *Model) Store(path string, given any) map[string]any {
 	s, key, was := w.locate(path)
-	text, err := json.Marshal(given)
-	if err != nil {
-		panic(fmt.Sprintf("store %s: %v", path, err))
-	}
-	tree, err := parse(text)
+	tree, err := parse(encode(given))
 	if err != nil {
 		panic(fmt.Sprintf("store %s: %v", path, err))
 	}

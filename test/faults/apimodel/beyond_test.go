@@ -74,7 +74,7 @@ func said(code int, text []byte) (words tree, version string) {
 		for _, item := range asList(object["items"]) {
 			bare(item.(tree))
 		}
-		object["metadata"] = tree{"more": !empty(Get(object, "metadata", "continue"))}
+		object["metadata"] = tree{"more": Get(object, "metadata", "continue") != nil && Get(object, "metadata", "continue") != ""}
 	default:
 		version, _ = Get(object, "metadata", "resourceVersion").(string)
 		bare(object)
@@ -158,12 +158,8 @@ func (b *beyond) clusterScoped() {
 func (b *beyond) streams() {
 	b.model.Compact(b.model.Version())
 	for query, events := range map[string]int{"watch=1": 2, initialQuery: 3, "watch=1&resourceVersion=1": 1} {
-		r, err := http.NewRequest("GET", "http://model"+clusterPath+"?"+query, http.NoBody)
-		if err != nil {
-			b.Fatal(err)
-		}
-		s, mine, _, _ := b.model.Begin(r)
-		more, _ := b.model.More(s)
+		w, mine := b.begin(clusterPath + "?" + query)
+		more, _ := b.model.More(w)
 		its, stop := b.watch(clusterPath + "?" + query)
 		var first []string
 		for range events {
@@ -174,6 +170,19 @@ func (b *beyond) streams() {
 			b.Errorf("a watch with %s is told first (-model +real):\n%s", query, diff)
 		}
 	}
+}
+
+// begin begins a watch of the model.
+func (b *beyond) begin(path string) (w *Watch, events []byte) {
+	r, err := http.NewRequest("GET", "http://model"+path, http.NoBody)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w, code, _ := b.model.Watching(r)
+	if w == nil {
+		b.Fatalf("watch %s: %d", path, code)
+	}
+	return w, b.model.Begin(w, b.model.Version())
 }
 
 // watch watches the real server. The lines end when the watch does, or when nothing arrives.
@@ -235,11 +244,7 @@ func (b *beyond) resources() {
 	b.same("a status that is not of the object", "PATCH", fooPath+"/a", mergeType, `{"metadata":{"labels":{"x":"y"}},"status":{"s":3}}`)
 	b.same("a status of the subresource", "PATCH", fooPath+"/a/status", mergeType, `{"status":{"s":4}}`)
 
-	r, err := http.NewRequest("GET", "http://model"+fooPath+"?watch=1", http.NoBody)
-	if err != nil {
-		b.Fatal(err)
-	}
-	mine, _, _, _ := b.model.Begin(r)
+	mine, _ := b.begin(fooPath + "?watch=1")
 	its, stop := b.watch(fooPath + "?watch=1")
 	defer stop()
 	<-its
@@ -267,7 +272,7 @@ func (b *beyond) dropped() {
 	})
 	object := manifest("pytorchjobs", "a")
 	object["spec"].(tree)["nonsense"] = int64(1)
-	b.same("an object with a field that is dropped", "POST", pytorchPath, jsonType, string(appendJSON(nil, object)))
+	b.same("an object with a field that is dropped", "POST", pytorchPath, jsonType, string(encode(object)))
 	b.same("the object", "GET", pytorchPath+"/a", "", "")
 	b.same("a change that is dropped", "PATCH", pytorchPath+"/a", mergeType, `{"spec":{"nonsense":2}}`)
 	b.same("one that is not", "PATCH", pytorchPath+"/a", mergeType, `{"metadata":{"labels":{"x":"y"}},"spec":{"nonsense":3}}`)

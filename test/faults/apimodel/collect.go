@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Step is one thing that the garbage collector can do next. It is valid until the next commit.
@@ -12,171 +13,131 @@ type Step struct {
 	Do   func()
 }
 
-// Collect returns what the garbage collector can do now, in an order that depends only on the model. If it returns nothing, the
-// collector is at rest. Where the real one's workers race, several states of rest can be reached.
-func (w *Model) Collect() []Step {
-	var steps []Step
+// stored is an object with its store.
+type stored struct {
+	*object
+	store *store
+}
+
+func (s stored) String() string { return s.store.Plural + " " + s.meta.Namespace + "/" + s.meta.Name }
+
+// all returns every object, in an order that depends only on the model.
+func (w *Model) all() (found []stored) {
 	for _, r := range w.resources {
 		s := w.stores[r.Plural]
 		for _, key := range s.keys() {
-			o := s.objects[key]
-			steps = append(steps, w.ofOwner(s, o)...)
-			if step := w.ofDependent(s, o); step != nil {
-				steps = append(steps, *step)
-			}
-		}
-	}
-	return steps
-}
-
-// ofOwner returns the steps for an object that is being deleted after its dependents.
-func (w *Model) ofOwner(s *store, o *object) (steps []Step) {
-	if o.meta.DeletionTimestamp == nil {
-		return nil
-	}
-	of := s.Plural + " " + o.meta.Namespace + "/" + o.meta.Name
-	if has(o.meta, metav1.FinalizerOrphanDependents) {
-		for _, d := range w.dependents(o) {
-			steps = append(steps, Step{"orphan " + d.name() + " of " + of, func() { w.disown(d, o.meta) }})
-		}
-		if len(steps) == 0 {
-			steps = append(steps, w.finish(s, o, metav1.FinalizerOrphanDependents, of))
-		}
-		return steps
-	}
-	if !has(o.meta, metav1.FinalizerDeleteDependents) {
-		return nil
-	}
-	if !slices.ContainsFunc(w.dependents(o), func(d dependent) bool { return blocking(d.reference) }) {
-		steps = append(steps, w.finish(s, o, metav1.FinalizerDeleteDependents, of))
-	}
-	return steps
-}
-
-// finish removes the finalizer.
-func (w *Model) finish(s *store, o *object, finalizer, of string) Step {
-	return Step{"take " + finalizer + " off " + of, func() {
-		left := slices.DeleteFunc(slices.Clone(o.meta.Finalizers), func(f string) bool { return f == finalizer })
-		tree := unfold(o.tree)
-		setFinalizers(tree, left)
-		if len(left) == 0 && (o.meta.DeletionGracePeriodSeconds == nil || *o.meta.DeletionGracePeriodSeconds == 0) {
-			w.commit(s, o, nil)
-		} else {
-			w.settle(s, o, tree)
-		}
-	}}
-}
-
-// dependent of an owner.
-type dependent struct {
-	store     *store
-	object    *object
-	reference metav1.OwnerReference
-}
-
-func (d dependent) name() string {
-	return d.store.Plural + " " + d.object.meta.Namespace + "/" + d.object.meta.Name
-}
-
-// dependents returns the objects in the namespace that name the owner's UID.
-func (w *Model) dependents(owner *object) (found []dependent) {
-	for _, r := range w.resources {
-		s := w.stores[r.Plural]
-		for _, key := range s.keys() {
-			o := s.objects[key]
-			for _, reference := range o.meta.OwnerReferences {
-				if reference.UID == owner.meta.UID && o.meta.Namespace == owner.meta.Namespace {
-					found = append(found, dependent{s, o, reference})
-					break
-				}
-			}
+			found = append(found, stored{s.objects[key], s})
 		}
 	}
 	return found
 }
 
-// disown removes the references to some owners from a dependent.
-func (w *Model) disown(d dependent, owners ...*metav1.ObjectMeta) {
-	tree := unfold(d.object.tree)
-	references, _ := metaOf(tree)["ownerReferences"].([]any)
-	var left []any
-	for i, r := range references {
-		gone := func(m *metav1.ObjectMeta) bool { return m.UID == d.object.meta.OwnerReferences[i].UID }
-		if !slices.ContainsFunc(owners, gone) {
-			left = append(left, r)
+// Collect returns what the garbage collector can do now, in an order that depends only on the model. If it returns nothing, the
+// collector is at rest. The model does not look for cycles of owners.
+func (w *Model) Collect() []Step {
+	var steps []Step
+	for _, o := range w.all() {
+		steps = append(steps, w.stepsOfOwner(o)...)
+		if step := w.stepOfDependent(o); step != nil {
+			steps = append(steps, *step)
 		}
 	}
-	if metaOf(tree)["ownerReferences"] = left; len(left) == 0 {
-		delete(metaOf(tree), "ownerReferences")
+	return steps
+}
+
+// stepsOfOwner returns the steps for an object that is being deleted and waits for its dependents.
+func (w *Model) stepsOfOwner(o stored) (steps []Step) {
+	if o.meta.DeletionTimestamp == nil || !has(o.meta, metav1.FinalizerOrphanDependents) && !has(o.meta, metav1.FinalizerDeleteDependents) {
+		return nil
 	}
+	dependents := w.dependents(o.object)
+	switch {
+	case has(o.meta, metav1.FinalizerOrphanDependents) && len(dependents) > 0:
+		for _, d := range dependents {
+			steps = append(steps, Step{"orphan " + d.String() + " of " + o.String(), func() { w.disown(d, o.meta.UID) }})
+		}
+	case has(o.meta, metav1.FinalizerOrphanDependents):
+		steps = append(steps, w.finish(o, metav1.FinalizerOrphanDependents))
+	case !slices.ContainsFunc(dependents, func(d stored) bool { return blocks(d, o.meta.UID) }):
+		steps = append(steps, w.finish(o, metav1.FinalizerDeleteDependents))
+	}
+	return steps
+}
+
+// finish removes the finalizer.
+func (w *Model) finish(o stored, finalizer string) Step {
+	return Step{"take " + finalizer + " off " + o.String(), func() {
+		left := slices.DeleteFunc(slices.Clone(o.meta.Finalizers), func(f string) bool { return f == finalizer })
+		if len(left) == 0 && (o.meta.DeletionGracePeriodSeconds == nil || *o.meta.DeletionGracePeriodSeconds == 0) {
+			w.commit(o.store, o.object, nil)
+			return
+		}
+		tree := unfold(o.tree)
+		setFinalizers(tree, left)
+		w.settle(o.store, o.object, tree)
+	}}
+}
+
+// dependents returns the objects in the namespace that name the owner's UID.
+func (w *Model) dependents(owner *object) (found []stored) {
+	for _, o := range w.all() {
+		names := func(r metav1.OwnerReference) bool { return r.UID == owner.meta.UID }
+		if o.meta.Namespace == owner.meta.Namespace && slices.ContainsFunc(o.meta.OwnerReferences, names) {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// blocks reports whether the owner waits for the deletion of a dependent.
+func blocks(d stored, owner types.UID) bool {
+	return slices.ContainsFunc(d.meta.OwnerReferences, func(r metav1.OwnerReference) bool {
+		return r.UID == owner && r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
+	})
+}
+
+// disown removes the references to some owners from a dependent.
+func (w *Model) disown(d stored, owners ...types.UID) {
+	tree := unfold(d.tree)
+	setOwners(tree, slices.DeleteFunc(slices.Clone(d.meta.OwnerReferences), func(r metav1.OwnerReference) bool { return slices.Contains(owners, r.UID) }))
 	w.settle(d.store, d.object, tree)
 }
 
-// unblock clears blockOwnerDeletion in the owner references of an object, so that its owners do not wait for its deletion.
-func (w *Model) unblock(s *store, o *object) {
-	owners := slices.Clone(o.meta.OwnerReferences)
-	for i := range owners {
-		if blocking(owners[i]) {
-			owners[i].BlockOwnerDeletion = new(false)
-		}
-	}
-	tree := unfold(o.tree)
-	metaOf(tree)["ownerReferences"] = references(owners)
-	w.settle(s, o, tree)
-}
-
-func blocking(r metav1.OwnerReference) bool {
-	return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
-}
-
-// blocks reports whether an owner waits for the object's deletion.
-func blocks(o *object) bool { return slices.ContainsFunc(o.meta.OwnerReferences, blocking) }
-
-// seenInForeground reports whether the collector has seen the dependent being deleted in the foreground.
-func (w *Model) seenInForeground(d dependent) bool { return w.foreground[string(d.object.meta.UID)] }
-
-// ofDependent returns the step for an object whose owners no longer exist, or wait for its deletion.
-func (w *Model) ofDependent(s *store, o *object) *Step {
+// stepOfDependent returns the step for an object whose owners no longer exist, or wait for its deletion.
+func (w *Model) stepOfDependent(o stored) *Step {
 	if len(o.meta.OwnerReferences) == 0 || o.meta.DeletionTimestamp != nil {
 		return nil
 	}
-	var left []*metav1.ObjectMeta // owners that keep it no longer
-	solid, waiting := 0, 0
+	var left []types.UID // owners that keep it no longer
+	waits := false
 	for _, r := range o.meta.OwnerReferences {
-		owner, known := w.owner(o, r)
+		owner, known := w.owner(o.object, r)
 		switch {
 		case !known:
 			return nil // the collector cannot look it up, and retries
 		case owner == nil:
-			left = append(left, &metav1.ObjectMeta{UID: r.UID})
+			left = append(left, r.UID)
 		case owner.meta.DeletionTimestamp != nil && has(owner.meta, metav1.FinalizerDeleteDependents):
-			left = append(left, owner.meta)
-			waiting++
-		default:
-			solid++
+			left = append(left, r.UID)
+			waits = true
 		}
 	}
-	name := s.Plural + " " + o.meta.Namespace + "/" + o.meta.Name
 	switch {
-	case solid > 0 && len(left) == 0:
+	case len(left) == 0:
 		return nil
-	case solid > 0:
-		return &Step{"disown " + name, func() { w.disown(dependent{store: s, object: o}, left...) }}
+	case len(left) < len(o.meta.OwnerReferences):
+		return &Step{"disown " + o.String(), func() { w.disown(o, left...) }}
 	}
 	policy := metav1.DeletePropagationBackground
-	switch dependents := w.dependents(o); {
-	case waiting > 0 && blocks(o) && slices.ContainsFunc(dependents, w.seenInForeground):
-		// The collector assumes a cycle. It changes the references first. Then its deletion is rejected, since the object has
-		// changed, and it looks at the object again later: the owner may no longer exist by then.
-		return &Step{"unblock " + name, func() { w.unblock(s, o) }}
-	case waiting > 0 && len(dependents) > 0, has(o.meta, metav1.FinalizerDeleteDependents):
+	switch {
+	case waits && len(w.dependents(o.object)) > 0, has(o.meta, metav1.FinalizerDeleteDependents):
 		policy = metav1.DeletePropagationForeground
 	case has(o.meta, metav1.FinalizerOrphanDependents):
 		policy = metav1.DeletePropagationOrphan
 	}
-	return &Step{"collect " + name, func() {
+	return &Step{"collect " + o.String(), func() {
 		// Nothing was written since, so no precondition can fail.
-		_, _, _ = w.remove(s, o, &metav1.DeleteOptions{PropagationPolicy: &policy})
+		_, _, _ = w.remove(o.store, o.object, &metav1.DeleteOptions{PropagationPolicy: &policy})
 	}}
 }
 

@@ -18,7 +18,9 @@ func (w *Model) create(q *request) (int, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	wipe(metaOf(tree))
+	for _, field := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+		delete(metaOf(tree), field) // only an API server sets them
+	}
 	o, err := w.add(q, tree)
 	if err != nil {
 		return 0, nil, err
@@ -26,17 +28,10 @@ func (w *Model) create(q *request) (int, []byte, error) {
 	return http.StatusCreated, q.render(o), nil
 }
 
-// wipe removes what only an API server sets. Before 1.37, one did so for POST alone, and kept it in an object that PUT creates.
-func wipe(meta map[string]any) {
-	for _, field := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
-		delete(meta, field)
-	}
-}
-
 // object reads the body of a request: an object of the resource, in the request's namespace.
 func (q *request) object() (map[string]any, error) {
 	if q.contentType != "" && !strings.HasPrefix(q.contentType, "application/json") {
-		return nil, unsupported("the body of the request was in an unknown format - accepted media types include: application/json")
+		return nil, failure(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "the body of the request was in an unknown format")
 	}
 	tree, err := parse(q.body)
 	if err != nil {
@@ -67,20 +62,14 @@ func (q *request) placed(tree map[string]any) error {
 	return nil
 }
 
-func unsupported(message string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType,
-		Reason: metav1.StatusReasonUnsupportedMediaType, Message: message}}
-}
-
 // add creates an object.
 func (w *Model) add(q *request, tree map[string]any) (*object, error) {
 	s := q.store
 	tree = w.admitted(s, tree)
-	meta := metaOf(tree)
 	if w.closing[q.namespace] && s.Namespaced {
 		return nil, w.terminating(q, tree)
 	}
-	m, err := readMeta(meta)
+	m, err := readMeta(metaOf(tree))
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
@@ -90,10 +79,9 @@ func (w *Model) add(q *request, tree map[string]any) (*object, error) {
 	}
 	if m.Name == "" && m.GenerateName != "" {
 		m.Name = fmt.Sprintf("%s%05d", m.GenerateName, w.uids)
-		meta["name"] = m.Name
 	}
 	if s.generations {
-		meta["generation"], m.Generation = int64(1), 1
+		m.Generation = 1
 	}
 	s.prepare(tree)
 	s.tidy(tree, m)
@@ -110,7 +98,9 @@ func (w *Model) add(q *request, tree map[string]any) (*object, error) {
 		}
 		return nil, taken
 	}
-	meta["uid"], meta["creationTimestamp"] = w.newUID(), stamp(w.now())
+	meta := metaOf(tree)
+	meta["uid"] = w.newUID()
+	meta["creationTimestamp"] = stamp(w.now())
 	return w.commit(s, nil, tree), nil
 }
 

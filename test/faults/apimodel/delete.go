@@ -27,38 +27,11 @@ func (w *Model) deletion(q *request) (int, []byte, error) {
 	switch {
 	case err != nil:
 		return 0, nil, err
-	case !gone && options.OrphanDependents != nil && !*options.OrphanDependents:
-		return http.StatusAccepted, q.render(last), nil
 	case q.store.echoes || !gone:
 		return http.StatusOK, q.render(last), nil
 	}
 	return http.StatusOK, statusBody(metav1.Status{Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{
 		Name: last.meta.Name, Group: q.store.Group, Kind: q.store.Plural, UID: last.meta.UID}}), nil
-}
-
-func (w *Model) deleteAll(q *request) (int, []byte, error) {
-	options, err := q.deleteOptions()
-	if err != nil {
-		return 0, nil, err
-	}
-	s, err := w.selection(q)
-	if err != nil {
-		return 0, nil, err
-	}
-	var found []*object
-	for _, key := range q.store.keys() {
-		if o := q.store.objects[key]; s.matches(o) {
-			found = append(found, o)
-		}
-	}
-	body := q.renderList(found, w.version, "")
-	for _, o := range found {
-		own := *options
-		if _, _, err := w.remove(q.store, o, &own); err != nil {
-			return 0, nil, err
-		}
-	}
-	return http.StatusOK, body, nil
 }
 
 func (q *request) deleteOptions() (*metav1.DeleteOptions, error) {
@@ -200,11 +173,6 @@ func (s *store) deletionFinalizers(m *metav1.ObjectMeta, options *metav1.DeleteO
 	}
 	policy := ""
 	switch {
-	case options.OrphanDependents != nil && *options.OrphanDependents:
-		policy = metav1.FinalizerOrphanDependents
-	case options.OrphanDependents != nil:
-	case options.PropagationPolicy == nil && s.orphans && !has(m, metav1.FinalizerDeleteDependents):
-		policy = metav1.FinalizerOrphanDependents
 	case options.PropagationPolicy == nil:
 		return m.Finalizers // an existing one stays
 	case *options.PropagationPolicy == metav1.DeletePropagationOrphan:

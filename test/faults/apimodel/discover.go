@@ -1,13 +1,11 @@
 package apimodel
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/version"
 )
 
@@ -33,11 +31,7 @@ func (w *Model) discover(r *http.Request) (answer []byte, found bool) {
 	if list, is := object.(*metav1.APIResourceList); object == nil || is && list == nil {
 		return nil, false
 	}
-	answer, err := json.Marshal(object)
-	if err != nil {
-		panic(fmt.Sprintf("write what is served: %v", err))
-	}
-	return answer, true
+	return encode(object), true
 }
 
 func (w *Model) groups() *metav1.APIGroupList {

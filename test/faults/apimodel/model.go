@@ -8,7 +8,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // Resource is a resource that the server serves.
@@ -35,9 +34,7 @@ type Change struct {
 	// Object is the state after the commit, and for a deletion the last state with the deletion's version.
 	Object []byte
 	Tree   map[string]any
-	// Labels of Object, and those before the commit.
-	Labels, Before map[string]string
-	meta           *metav1.ObjectMeta
+	meta   *metav1.ObjectMeta
 	// before is the state before, nil for a creation.
 	before *object
 }
@@ -49,15 +46,10 @@ type Model struct {
 	stores    map[string]*store // by plural
 	version   int64
 	compacted int64
-	cache     int64 // see SetCache
 	uids      int64
 	history   []Change
-	closing   map[string]bool // namespaces that are being deleted
-	selectors map[string]labels.Selector
-	// foreground holds the UIDs of objects whose deletion in the foreground the garbage collector has seen. It keeps a UID as
-	// long as the object exists, even if the finalizer was removed.
-	foreground map[string]bool
-	admit      func(plural string, object map[string]any) // see Admit
+	closing   map[string]bool                            // namespaces that are being deleted
+	admit     func(plural string, object map[string]any) // see Admit
 }
 
 // store holds the objects of one resource, by namespace/name.
@@ -80,8 +72,7 @@ const start = 100
 
 // New returns an empty server. Its time is that of clock; every namespace exists.
 func New(clock func() time.Time, resources ...Resource) *Model {
-	w := &Model{clock: clock, resources: resources, stores: map[string]*store{}, version: start,
-		closing: map[string]bool{}, selectors: map[string]labels.Selector{}, foreground: map[string]bool{}}
+	w := &Model{clock: clock, resources: resources, stores: map[string]*store{}, version: start, closing: map[string]bool{}}
 	for _, r := range resources {
 		w.stores[r.Plural] = &store{Resource: r, traits: traitsOf(r), objects: map[string]*object{}}
 	}
@@ -94,36 +85,12 @@ func (w *Model) Version() int64 { return w.version }
 // Compact forgets the states before version: lists and watches at them are answered with 410.
 func (w *Model) Compact(version int64) { w.compacted = max(w.compacted, min(version, w.version)) }
 
-// SetCache sets the version that the server's watch cache has reached; 0 means the last commit, as in a new server. Lists that
-// accept older data ("resourceVersion=0", or no older than a version) are answered from the cache. Clients see the cache only by
-// how far it is behind; a real server's is behind by chance.
-func (w *Model) SetCache(version int64) { w.cache = version }
-
-// cached returns the version of the watch cache for a list that accepts nothing older than asked.
-func (w *Model) cached(asked int64) int64 {
-	if w.cache == 0 {
-		return w.version
-	}
-	return max(asked, min(w.cache, w.version))
-}
-
 // Close marks a namespace as being deleted: nothing can be created in it any longer.
 func (w *Model) Close(namespace string) { w.closing[namespace] = true }
 
 // Changes returns all commits after a version, in order.
 func (w *Model) Changes(after int64) []Change {
 	return w.history[min(max(after-start, 0), int64(len(w.history))):]
-}
-
-// Events returns the commits of one resource after a version, in order; an empty namespace means all of them.
-func (w *Model) Events(resource, namespace string, after int64) []Change {
-	var found []Change
-	for _, c := range w.Changes(after) {
-		if c.Resource == resource && (namespace == "" || c.Namespace == namespace) {
-			found = append(found, c)
-		}
-	}
-	return found
 }
 
 // Objects returns those of one resource, by namespace and name. They are read-only.
@@ -179,18 +146,12 @@ func (w *Model) commit(s *store, was *object, tree map[string]any) *object {
 	if err != nil {
 		panic(fmt.Sprintf("commit what was read before: %v", err))
 	}
-	c.Object, c.Tree, c.meta, c.Labels = o.json, o.tree, o.meta, o.meta.Labels
+	c.Object, c.Tree, c.meta = o.json, o.tree, o.meta
 	c.Namespace, c.Name, c.UID = o.meta.Namespace, o.meta.Name, string(o.meta.UID)
-	if was != nil {
-		c.Before = was.meta.Labels
-	}
 	if key := c.Namespace + "/" + c.Name; c.Type == Deleted {
 		delete(s.objects, key)
 	} else {
 		s.objects[key] = o
-		if o.meta.DeletionTimestamp != nil && has(o.meta, metav1.FinalizerDeleteDependents) {
-			w.foreground[c.UID] = true
-		}
 	}
 	w.history = append(w.history, c)
 	return o

@@ -1,6 +1,7 @@
 package apimodel
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -64,42 +65,11 @@ func TestPodLifecycle(t *testing.T) {
 	ask(t, w, 200, "DELETE", podPath+"/p", jsonType, `{}`)
 	ask(t, w, 404, "GET", podPath+"/p", jsonType, "")
 	var reported []string
-	for _, c := range w.Events("pods", "a", 0) {
+	for _, c := range w.Changes(0) {
 		reported = append(reported, c.Type)
 	}
 	if got := strings.Join(reported, " "); got != "ADDED MODIFIED MODIFIED DELETED" {
 		t.Errorf("watchers are told %s", got)
-	}
-}
-
-func BenchmarkPatch(b *testing.B) {
-	w := New(noon, served()...)
-	send := func(method, path, contentType, body string) {
-		r, _ := http.NewRequest(method, "http://model"+path, strings.NewReader(body))
-		r.Header.Set("Content-Type", contentType)
-		if code, answer := w.Do(r); code > 299 {
-			b.Fatalf("%d %s", code, answer)
-		}
-	}
-	send("POST", podPath, jsonType, aPod)
-	for i := 0; b.Loop(); i++ {
-		send("PATCH", podPath+"/p", mergeType, `{"metadata":{"labels":{"x":"`+strings.Repeat("z", i%7)+`"}}}`)
-	}
-}
-
-func BenchmarkCreate(b *testing.B) {
-	w := New(noon, served()...)
-	for b.Loop() {
-		for _, rq := range [][2]string{{"POST", podPath}, {"DELETE", podPath + "/p"}} {
-			body := aPod
-			if rq[0] == "DELETE" {
-				body = `{}`
-			}
-			r, _ := http.NewRequest(rq[0], "http://model"+rq[1], strings.NewReader(body))
-			if code, answer := w.Do(r); code > 299 {
-				b.Fatalf("%d %s", code, answer)
-			}
-		}
 	}
 }
 
@@ -119,13 +89,13 @@ func TestSelectedWatch(t *testing.T) {
 	}
 	var reported []string
 	for _, c := range w.Seen(watch, watch.Since) {
-		reported = append(reported, c.Type+" "+c.Labels["x"]+" "+Get(c.Tree, "metadata", "resourceVersion").(string))
+		reported = append(reported, fmt.Sprint(c.Type, " ", Get(c.Tree, "metadata", "labels", "x"), " ", Get(c.Tree, "metadata", "resourceVersion")))
 	}
 	if got := strings.Join(reported, ", "); got != "ADDED y 101, DELETED y 102, ADDED y 104" {
 		t.Errorf("a watcher of x=y is told %s", got)
 	}
-	if state := w.State(watch); len(state) != 1 || state[0].Version != 104 {
-		t.Errorf("it would begin with %v", state)
+	if first := string(w.Begin(watch, w.Version())); first != "" {
+		t.Errorf("it begins with %s", first)
 	}
 }
 
@@ -157,7 +127,7 @@ func TestGenerationsAndStatus(t *testing.T) {
 	generation(1, ask(t, w, 200, "PATCH", jobPath+"/j/status", mergeType, `{"metadata":{"labels":{"a":"b"}},"spec":{"n":2},"status":{"s":2}}`))
 	now := w.Object("tfjobs", "a", "j")
 	if Get(now, "spec", "n") != int64(1) || Get(now, "metadata", "labels") != nil || Get(now, "status", "s") != int64(2) {
-		t.Errorf("a write of the status changed more: %s", appendJSON(nil, now))
+		t.Errorf("a write of the status changed more: %s", encode(now))
 	}
 	generation(2, ask(t, w, 200, "PATCH", jobPath+"/j", mergeType, `{"spec":{"n":2},"status":{"s":3}}`))
 	if got := Get(w.Object("tfjobs", "a", "j"), "status", "s"); got != int64(2) {
@@ -173,33 +143,6 @@ func TestClosedNamespace(t *testing.T) {
 	causes, _ := Get(refused, "details", "causes").([]any)
 	if len(causes) != 1 || Get(causes[0].(map[string]any), "reason") != "NamespaceTerminating" {
 		t.Errorf("it is refused because of %v", causes)
-	}
-}
-
-// TestSameTwice: the same requests lead to the same bytes.
-func TestSameTwice(t *testing.T) {
-	story := func() string {
-		w := New(noon, modelled()...)
-		s := newSide("a", w.sending)
-		a := newAuthor(7, 7)
-		var reported strings.Builder
-		for _, step := range a.sequence(300) {
-			answer, err := s.do(step)
-			if err != nil {
-				t.Fatal(err)
-			}
-			reported.WriteString(answer.original)
-			for _, c := range w.Collect() {
-				reported.WriteString(c.What)
-			}
-		}
-		return reported.String()
-	}
-	first := story()
-	for range 5 {
-		if story() != first {
-			t.Fatal("the same requests were answered differently")
-		}
 	}
 }
 

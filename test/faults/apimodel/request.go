@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/json"
 )
 
 // request is one parsed request.
@@ -54,11 +53,8 @@ func (w *Model) answer(method string, q *request) (int, []byte, error) {
 		return w.put(q)
 	case method == http.MethodPatch && q.name != "":
 		return w.patch(q)
-	case method == http.MethodDelete && q.subresource != "":
-	case method == http.MethodDelete && q.name != "":
+	case method == http.MethodDelete && q.name != "" && q.subresource == "":
 		return w.deletion(q)
-	case method == http.MethodDelete:
-		return w.deleteAll(q)
 	}
 	return 0, nil, apierrors.NewMethodNotSupported(q.store.groupResource(), strings.ToLower(method))
 }
@@ -153,13 +149,7 @@ func (q *request) render(o *object) []byte {
 	if !q.metadataOnly() {
 		return o.json
 	}
-	return appendPartial(nil, o)
-}
-
-func appendPartial(out []byte, o *object) []byte {
-	out = append(out, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":`...)
-	out = appendJSON(out, o.tree["metadata"])
-	return append(out, '}')
+	return encode(map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": o.tree["metadata"]})
 }
 
 // refusal renders an error as the server does.
@@ -177,9 +167,5 @@ func refusal(err error) (int, []byte) {
 
 func statusBody(status metav1.Status) []byte {
 	status.Kind, status.APIVersion = "Status", "v1"
-	body, err := json.Marshal(status)
-	if err != nil {
-		panic(fmt.Sprintf("write a Status: %v", err))
-	}
-	return body
+	return encode(status)
 }

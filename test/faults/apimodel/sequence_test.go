@@ -3,7 +3,6 @@ package apimodel
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 )
 
 // step is an operation of a sequence, in words with the same meaning for both sides. Strings such as "<uid tfjobs/a>" are
@@ -17,15 +16,14 @@ type step struct {
 }
 
 func (s step) String() string {
-	return fmt.Sprintf("%s %s/%s %s%s %s", s.verb, s.resource, s.name, s.subresource, s.query, appendJSON(nil, s.body))
+	return fmt.Sprintf("%s %s/%s %s%s %s", s.verb, s.resource, s.name, s.subresource, s.query, encode(s.body))
 }
 
 // Verbs beside HTTP's own methods.
 const (
-	list      = "LIST"
-	deleteAll = "DELETEALL"
-	mergeIt   = "MERGE"
-	patchIt   = "JSONPATCH"
+	list    = "LIST"
+	mergeIt = "MERGE"
+	patchIt = "JSONPATCH"
 )
 
 // author writes sequences.
@@ -41,7 +39,7 @@ func (a author) one(n int) bool { return a.IntN(n) == 0 }
 func (a author) name() string { return pick(a, "a", "a", "b") }
 
 func (a author) resource() string {
-	return pick(a, "pods", "pods", "services", "configmaps", "tfjobs", "tfjobs", "pytorchjobs", "secrets", "serviceaccounts", "roles", "rolebindings", "jobs", "jobs")
+	return pick(a, "pods", "pods", "services", "configmaps", "tfjobs", "tfjobs", "pytorchjobs", "secrets", "serviceaccounts", "roles", "rolebindings")
 }
 
 // sequence returns operations on few objects, so that they interfere.
@@ -64,7 +62,7 @@ func (a author) step(resource string, i int) step {
 		s.verb = "GET"
 	case n < 37:
 		a.list(&s)
-	case n < 50 && resource != "jobs": // a Job's spec has its UID in it, which only who has read all of it can put back
+	case n < 50:
 		s.verb, s.onto, s.subresource = "PUT", true, a.subresource(resource)
 		s.body = a.edit(s)
 	case n < 65:
@@ -73,11 +71,9 @@ func (a author) step(resource string, i int) step {
 	case n < 78:
 		s.verb, s.subresource = patchIt, a.subresource(resource)
 		s.body = a.operations(s)
-	case n < 98:
+	default:
 		s.verb = "DELETE"
 		a.deletion(&s)
-	default:
-		s.verb, s.query = deleteAll, pick(a, "?labelSelector=x%3D1", "?fieldSelector=metadata.name%3Da", "")
 	}
 	return s
 }
@@ -92,7 +88,7 @@ func (a author) subresource(resource string) string {
 func (a author) list(s *step) {
 	s.verb = list
 	s.query = pick(a, "?", "?labelSelector=x%3D1", "?labelSelector=x+in+(0,1),!y", "?fieldSelector=metadata.name%3Da", "?fieldSelector=metadata.name!%3Da",
-		"?limit=1", "?resourceVersion=0", "?resourceVersion=<rv "+s.resource+"/a>", "?resourceVersionMatch=Exact&resourceVersion=<rv "+s.resource+"/a>",
+		"?limit=1", "?resourceVersionMatch=Exact&resourceVersion=<rv "+s.resource+"/a>",
 		"?resourceVersionMatch=Exact&resourceVersion=<old "+s.resource+"/a>", "?fieldSelector=status.phase%3DPending", "?labelSelector=a%3D%3D%3D", "?resourceVersionMatch=Exact")
 }
 
@@ -116,9 +112,6 @@ func manifest(resource, name string) tree {
 	case "rolebindings":
 		object["roleRef"] = tree{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "a"}
 		object["subjects"] = []any{subject("a")}
-	case "jobs":
-		object["spec"] = tree{"backoffLimit": int64(1), "suspend": true, "template": tree{"spec": tree{"schedulerName": "nobody", "restartPolicy": "Never",
-			"containers": []any{tree{"name": "c", "image": "i"}}}}}
 	case "tfjobs":
 		object["spec"] = tree{"n": int64(1), "list": []any{int64(1), "x", nil, 1.5}, "deep": tree{"a": tree{}}}
 	case "pytorchjobs":
@@ -159,10 +152,6 @@ func (a author) newborn(s step) any {
 			spec["terminationGracePeriodSeconds"] = pick(a, int64(0), 7)
 		}
 	}
-	if s.resource == "jobs" && meta["labels"] == nil {
-		meta["labels"] = tree{"x": "0"}
-	}
-	keepLabels(s.resource, meta)
 	if a.one(3) {
 		object["status"] = a.status(s.resource)
 	}
@@ -187,20 +176,6 @@ func (a author) newborn(s step) any {
 		delete(object, pick(a, "kind", "apiVersion"))
 	}
 	return object
-}
-
-// keepLabels keeps a label on a batch/v1 Job: one without labels gets those of its pods, a default that the model does not have.
-func keepLabels(resource string, meta tree) {
-	labels, has := meta["labels"]
-	if found, is := labels.(tree); resource == "jobs" && has && (labels == nil || is && (len(found) == 0 || found["x"] == nil)) {
-		meta["labels"] = tree{"x": "0"}
-	}
-}
-
-// keepsLabels reports whether an operation of a JSON patch keeps them.
-func keepsLabels(resource string, op any) bool {
-	o, _ := op.(tree)
-	return resource != "jobs" || o["path"] != "/metadata/labels" && o["from"] != "/metadata/labels"
 }
 
 // metadata sets about one field in n.
@@ -249,7 +224,7 @@ func (a author) status(resource string) any {
 		return tree{"phase": pick(a, "Running", "Failed", "Succeeded"), "message": pick(a, "m", "n")}
 	case "services":
 		return tree{"loadBalancer": tree{}}
-	case "pytorchjobs", "jobs":
+	case "pytorchjobs":
 		return tree{"startTime": pick(a, "2024-01-01T00:00:00Z", "2024-01-01T00:00:01Z")}
 	}
 	return pick[any](a, tree{"s": int64(a.IntN(3))}, tree{"s": "x", "more": []any{tree{"a": nil}}}, tree{})
@@ -259,7 +234,6 @@ func (a author) status(resource string) any {
 func (a author) edit(s step) any {
 	object, meta := tree{}, tree{}
 	a.metadata(meta, 3)
-	keepLabels(s.resource, meta)
 	if a.one(2) {
 		a.content(s.resource, object)
 	}
@@ -305,8 +279,7 @@ func (a author) version(s step) string {
 func (a author) content(resource string, object tree) {
 	switch resource {
 	case "pods":
-		object["spec"] = pick(a, tree{"containers": []any{tree{"name": "c", "image": pick(a, "i", "j")}}}, tree{"hostNetwork": true},
-			tree{"terminationGracePeriodSeconds": int64(9)})
+		object["spec"] = pick(a, tree{"hostNetwork": true}, tree{"terminationGracePeriodSeconds": int64(9)})
 	case "services":
 		object["spec"] = tree{"ports": []any{tree{"port": int64(80 + a.IntN(2))}}}
 	case "configmaps":
@@ -319,8 +292,6 @@ func (a author) content(resource string, object tree) {
 		object["rules"] = pick[any](a, []any{rule("list")}, []any{rule("get"), rule("list")}, nil)
 	case "rolebindings":
 		object["subjects"] = pick[any](a, []any{subject("b")}, []any{subject("a"), subject("b")}, nil)
-	case "jobs":
-		object["spec"] = tree{"backoffLimit": int64(a.IntN(3)), "suspend": a.one(2)}
 	case "tfjobs":
 		object["spec"] = pick[any](a, tree{"n": int64(a.IntN(3))}, tree{"n": nil, "deep": tree{"a": tree{"b": 0.25}}}, nil, "text")
 		if a.one(4) {
@@ -362,7 +333,7 @@ func (a author) operations(s step) any {
 			add("add", "/metadata/finalizers", []any{"example.com/a"})
 		}
 	}
-	return slices.DeleteFunc(ops, func(op any) bool { return !keepsLabels(s.resource, op) })
+	return ops
 }
 
 func (a author) deletion(s *step) {
@@ -372,9 +343,6 @@ func (a author) deletion(s *step) {
 	}
 	if a.one(3) {
 		options["gracePeriodSeconds"] = pick(a, int64(0), 0, 5, 3, -1)
-	}
-	if a.one(12) {
-		options["orphanDependents"] = a.one(2)
 	}
 	of := " " + s.resource + "/" + s.name + ">"
 	if a.one(3) {

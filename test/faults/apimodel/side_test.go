@@ -3,9 +3,12 @@ package apimodel
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 )
 
 // side is one of the two servers: the model, or a real API server.
@@ -36,7 +39,6 @@ type answer struct {
 	Items                []any
 	More                 bool // there is another page
 	next                 string
-	version              string // of a list
 	unreadable, original string
 }
 
@@ -66,14 +68,12 @@ func (s *side) do(st step) (answer, error) {
 	switch st.verb {
 	case list:
 		method = "GET"
-	case deleteAll:
-		method = "DELETE"
 	case mergeIt:
 		method, contentType = "PATCH", "application/merge-patch+json"
 	case patchIt:
 		method, contentType = "PATCH", "application/json-patch+json"
 	}
-	if st.verb != "POST" && st.verb != list && st.verb != deleteAll {
+	if st.verb != "POST" && st.verb != list {
 		path += "/" + st.name
 	}
 	if st.subresource != "" {
@@ -82,13 +82,13 @@ func (s *side) do(st step) (answer, error) {
 	accept := "application/json"
 	if st.partial {
 		accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-		if st.verb == list || st.verb == deleteAll {
+		if st.verb == list {
 			accept = strings.Replace(accept, "Metadata;", "MetadataList;", 1)
 		}
 	}
 	var body []byte
 	if st.body != nil {
-		body = appendJSON(nil, s.fill(s.onto(st)))
+		body = encode(s.fill(s.onto(st)))
 	}
 	code, text, err := s.send(method, path+s.fillText(st.query), contentType, accept, body)
 	if err != nil {
@@ -106,7 +106,18 @@ func (s *side) onto(st step) any {
 	if known == nil {
 		known = manifest(st.resource, st.name)
 	}
-	return merge(known, st.body)
+	if _, is := st.body.(tree); !is {
+		return st.body
+	}
+	next, err := jsonpatch.MergePatch(encode(known), encode(st.body))
+	if err != nil {
+		panic(err) // both are objects
+	}
+	merged, err := parse(next)
+	if err != nil {
+		panic(err)
+	}
+	return merged
 }
 
 // fill replaces words by their meaning for this side.
@@ -167,7 +178,6 @@ func (s *side) read(st step, code int, text []byte) answer {
 			a.Items = append(a.Items, s.normal(st.resource, o, true))
 		}
 		a.next, _ = Get(object, "metadata", "continue").(string)
-		a.version, _ = Get(object, "metadata", "resourceVersion").(string)
 		a.More = a.next != ""
 	default:
 		a.Object = s.normal(st.resource, object, true)
@@ -189,9 +199,6 @@ func (a *answer) readStatus(s *side, status tree) {
 			continue // rules of a schema
 		}
 		field, _ := cause["field"].(string)
-		if a.About == "Job" && strings.HasPrefix(field, "spec.") {
-			continue // its selector and its template hold its UID, and specs are not modelled
-		}
 		if strings.HasPrefix(field, "metadata.ownerReferences") { // the library that the model uses is newer, and names the index
 			a.Causes = append(a.Causes, "metadata.ownerReferences")
 			continue
@@ -226,10 +233,7 @@ func (s *side) normal(resource string, object tree, learn bool) tree {
 	n["generation"] = meta["generation"]
 	n["ownerReferences"] = s.owners(meta["ownerReferences"])
 	if object["kind"] != "PartialObjectMetadata" {
-		maps := projection(resource, object)
-		for k, v := range maps {
-			n[k] = v
-		}
+		maps.Copy(n, projection(resource, object))
 	}
 	if !learn {
 		return n
@@ -254,7 +258,7 @@ func (s *side) owners(value any) any {
 	var owners []any
 	for _, item := range list {
 		o, _ := item.(tree)
-		owner := merge(o, tree{}).(tree)
+		owner := maps.Clone(o)
 		if uid, _ := owner["uid"].(string); s.uids[uid] != "" {
 			owner["uid"] = s.uids[uid]
 		}
@@ -287,9 +291,6 @@ func projection(resource string, object tree) tree {
 		p["rules"] = object["rules"]
 	case "rolebindings":
 		p["roleRef"], p["subjects"] = object["roleRef"], object["subjects"]
-	case "jobs":
-		p["backoffLimit"], p["suspend"] = Get(object, "spec", "backoffLimit"), Get(object, "spec", "suspend")
-		p["startTime"] = Get(object, "status", "startTime")
 	default:
 		for k, v := range object {
 			if k != "metadata" {

@@ -1,17 +1,15 @@
 package apimodel
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
+	"reflect"
 	"slices"
-	"strconv"
-	"time"
-	"unicode/utf8"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // Trees are JSON values: nil, bool, int64, float64, string, []any, map[string]any. They share parts, so a tree in an object is
@@ -19,17 +17,27 @@ import (
 
 func parse(body []byte) (map[string]any, error) {
 	var tree map[string]any
-	if err := json.Unmarshal(body, &tree); err != nil {
+	if err := utiljson.Unmarshal(body, &tree); err != nil {
 		return nil, fmt.Errorf("read JSON: %w", err)
 	}
 	return tree, nil
+}
+
+// encode writes a value as JSON, so that equal trees are equal texts.
+func encode(value any) []byte {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("%T is no JSON value: %v", value, err))
+	}
+	return text
 }
 
 // unfold copies the outermost map and the metadata.
 func unfold(tree map[string]any) map[string]any {
 	tree = maps.Clone(tree)
 	meta, _ := tree["metadata"].(map[string]any)
-	if meta = maps.Clone(meta); meta == nil {
+	meta = maps.Clone(meta)
+	if meta == nil {
 		meta = map[string]any{}
 	}
 	tree["metadata"] = meta
@@ -47,229 +55,97 @@ func newObject(tree map[string]any) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &object{tree: tree, json: appendJSON(make([]byte, 0, 1024), tree), meta: meta}, nil
+	return &object{tree: tree, json: encode(tree), meta: meta}, nil
 }
 
-func equal(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for k, v := range a {
-			if other, ok := b[k]; !ok || !equal(v, other) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, equal)
-	}
-	switch b.(type) {
-	case map[string]any, []any:
-		return false
-	}
-	return a == b
-}
-
-// appendJSON writes keys in order, so that equal trees are equal texts.
-func appendJSON(out []byte, value any) []byte {
-	switch v := value.(type) {
-	case nil:
-		return append(out, "null"...)
-	case bool:
-		return strconv.AppendBool(out, v)
-	case int64:
-		return strconv.AppendInt(out, v, 10)
-	case float64:
-		return appendFloat(out, v)
-	case string:
-		return appendText(out, v)
-	case []any:
-		out = append(out, '[')
-		for i, item := range v {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = appendJSON(out, item)
-		}
-		return append(out, ']')
-	case map[string]any:
-		var room [16]string
-		keys := room[:0]
-		for k := range v {
-			keys = append(keys, k)
-		}
-		slices.Sort(keys)
-		out = append(out, '{')
-		for i, k := range keys {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = append(appendText(out, k), ':')
-			out = appendJSON(out, v[k])
-		}
-		return append(out, '}')
-	}
-	panic(fmt.Sprintf("%T is no JSON value", value))
-}
-
-func appendFloat(out []byte, v float64) []byte {
-	if math.IsInf(v, 0) || math.IsNaN(v) {
-		return append(out, "null"...)
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("write %v: %v", v, err))
-	}
-	return append(out, text...)
-}
-
-func appendText(out []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			text, err := json.Marshal(s)
-			if err != nil {
-				panic(fmt.Sprintf("write %q: %v", s, err))
-			}
-			return append(out, text...)
-		}
-	}
-	out = append(out, '"')
-	out = append(out, s...)
-	return append(out, '"')
-}
-
-// typeError reports a field of the wrong type.
-type typeError struct{ path, want string }
-
-func (e *typeError) Error() string { return e.path + " is no " + e.want }
-
-// readMeta reads the metadata that the server uses.
 func readMeta(tree map[string]any) (*metav1.ObjectMeta, error) {
-	r := &reader{tree: tree}
-	m := &metav1.ObjectMeta{Name: r.text("name"), GenerateName: r.text("generateName"), Namespace: r.text("namespace"),
-		UID: types.UID(r.text("uid")), ResourceVersion: r.text("resourceVersion"),
-		Labels: r.texts("labels"), Annotations: r.texts("annotations"), Finalizers: r.list("finalizers")}
-	m.Generation, _ = r.number("generation")
-	if created := r.time("creationTimestamp"); created != nil {
-		m.CreationTimestamp = *created
+	meta := &metav1.ObjectMeta{}
+	if err := utiljson.Unmarshal(encode(tree), meta); err != nil {
+		return nil, fmt.Errorf("read metadata: %w", err)
 	}
-	m.DeletionTimestamp = r.time("deletionTimestamp")
-	if seconds, set := r.number("deletionGracePeriodSeconds"); set {
-		m.DeletionGracePeriodSeconds = &seconds
-	}
-	m.OwnerReferences = r.owners()
-	return m, r.err
+	meta.ManagedFields = nil
+	meta.SelfLink = ""
+	return meta, nil
 }
 
-// reader reads fields and keeps the first error.
-type reader struct {
-	tree map[string]any
-	path string
-	err  error
-}
-
-func (r *reader) fail(field, want string) {
-	if r.err == nil {
-		r.err = &typeError{"metadata." + r.path + field, want}
-	}
-}
-
-func (r *reader) text(field string) string {
-	text, ok := r.tree[field].(string)
-	if !ok && r.tree[field] != nil {
-		r.fail(field, "text")
-	}
-	return text
-}
-
-func (r *reader) flag(field string) *bool {
-	flag, ok := r.tree[field].(bool)
-	if !ok {
-		if r.tree[field] != nil {
-			r.fail(field, "boolean")
-		}
-		return nil
-	}
-	return &flag
-}
-
-func (r *reader) number(field string) (int64, bool) {
-	number, ok := r.tree[field].(int64)
-	if !ok && r.tree[field] != nil {
-		r.fail(field, "integer")
-	}
-	return number, ok
-}
-
-func (r *reader) time(field string) *metav1.Time {
-	text := r.text(field)
-	if text == "" {
-		return nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
+// tidy reduces an unfolded tree to what the server keeps: the fields of metadata that are set, no nulls in built-in resources, and the
+// defaults that decide about an object's deletion. m is the metadata, as it was read.
+func (s *store) tidy(tree map[string]any, m *metav1.ObjectMeta) {
+	m.OwnerReferences = distinct(m.OwnerReferences)
+	meta, err := parse(encode(m))
 	if err != nil {
-		r.fail(field, "time")
-		return nil
+		panic(fmt.Sprintf("read what was written: %v", err))
 	}
-	return &metav1.Time{Time: t}
+	if m.CreationTimestamp.IsZero() {
+		delete(meta, "creationTimestamp")
+	}
+	tree["metadata"] = meta
+	if s.custom {
+		return
+	}
+	for field, value := range tree {
+		if field != "metadata" {
+			tree[field] = withoutNulls(value)
+		}
+	}
+	spec, _ := tree["spec"].(map[string]any)
+	if s.graceful && spec["terminationGracePeriodSeconds"] == nil {
+		spec = maps.Clone(spec)
+		if spec == nil {
+			spec = map[string]any{}
+		}
+		spec["terminationGracePeriodSeconds"] = int64(corev1.DefaultTerminationGracePeriodSeconds)
+		tree["spec"] = spec
+	}
+	if s.Status && tree["status"] == nil {
+		tree["status"] = map[string]any{}
+		if s.Plural == "services" {
+			tree["status"] = map[string]any{"loadBalancer": map[string]any{}}
+		}
+	}
+	maps.DeleteFunc(tree, func(field string, value any) bool {
+		data, _ := value.(map[string]any)
+		return value == nil || field == "status" && !s.Status || field == "data" && len(data) == 0
+	})
 }
 
-func (r *reader) texts(field string) map[string]string {
-	values, ok := r.tree[field].(map[string]any)
-	if !ok {
-		if r.tree[field] != nil {
-			r.fail(field, "map of texts")
+// distinct removes repeated owners.
+func distinct(owners []metav1.OwnerReference) []metav1.OwnerReference {
+	var kept []metav1.OwnerReference
+	for _, o := range owners {
+		if !slices.ContainsFunc(kept, func(k metav1.OwnerReference) bool { return reflect.DeepEqual(k, o) }) {
+			kept = append(kept, o)
 		}
-		return nil
 	}
-	texts := make(map[string]string, len(values))
-	for k, v := range values {
-		text, ok := v.(string)
-		if !ok && v != nil {
-			r.fail(field, "map of texts")
-		}
-		texts[k] = text
-	}
-	return texts
+	return kept
 }
 
-func (r *reader) list(field string) []string {
-	values, ok := r.tree[field].([]any)
-	if !ok && r.tree[field] != nil {
-		r.fail(field, "list of texts")
+// setOwners sets the owner references of an unfolded tree.
+func setOwners(tree map[string]any, owners []metav1.OwnerReference) {
+	meta, err := parse(encode(metav1.ObjectMeta{OwnerReferences: owners}))
+	if err != nil {
+		panic(fmt.Sprintf("read what was written: %v", err))
 	}
-	var texts []string
-	for _, v := range values {
-		text, ok := v.(string)
-		if !ok {
-			r.fail(field, "list of texts")
-		}
-		texts = append(texts, text)
-	}
-	return texts
+	restore(metaOf(tree), meta, "ownerReferences")
 }
 
-func (r *reader) owners() []metav1.OwnerReference {
-	values, ok := r.tree["ownerReferences"].([]any)
-	if !ok && r.tree["ownerReferences"] != nil {
-		r.fail("ownerReferences", "list")
-	}
-	var owners []metav1.OwnerReference
-	for _, v := range values {
-		tree, ok := v.(map[string]any)
-		if !ok {
-			r.fail("ownerReferences", "list of objects")
+// withoutNulls returns a value without nulls in its maps.
+func withoutNulls(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		kept := make(map[string]any, len(v))
+		for k, item := range v {
+			if item != nil {
+				kept[k] = withoutNulls(item)
+			}
 		}
-		o := &reader{tree: tree, path: "ownerReferences."}
-		owners = append(owners, metav1.OwnerReference{APIVersion: o.text("apiVersion"), Kind: o.text("kind"), Name: o.text("name"),
-			UID: types.UID(o.text("uid")), Controller: o.flag("controller"), BlockOwnerDeletion: o.flag("blockOwnerDeletion")})
-		if r.err == nil {
-			r.err = o.err
+		return kept
+	case []any:
+		kept := make([]any, len(v))
+		for i, item := range v {
+			kept[i] = withoutNulls(item)
 		}
+		return kept
 	}
-	return owners
+	return value
 }

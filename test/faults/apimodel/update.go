@@ -1,11 +1,11 @@
 package apimodel
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -28,25 +28,13 @@ func (w *Model) put(q *request) (int, []byte, error) {
 	if err != nil {
 		return 0, nil, apierrors.NewBadRequest(err.Error())
 	}
-	was := q.store.objects[q.key()]
-	uid := ""
-	if was != nil {
-		uid = string(was.meta.UID)
+	was, err := q.find()
+	if err != nil {
+		return 0, nil, err
 	}
-	switch creates := was == nil && q.store.createOnUpdate && q.subresource == ""; {
-	case was == nil && !creates:
-		return 0, nil, apierrors.NewNotFound(q.store.groupResource(), q.name)
-	case m.UID != "" && string(m.UID) != uid:
+	if m.UID != "" && m.UID != was.meta.UID {
 		return 0, nil, apierrors.NewConflict(q.store.groupResource(), q.name,
-			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", m.UID, uid))
-	case creates:
-		delete(metaOf(tree), "resourceVersion")
-		wipe(metaOf(tree))
-		o, err := w.add(q, tree)
-		if err != nil {
-			return 0, nil, err
-		}
-		return http.StatusCreated, q.render(o), nil
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", m.UID, was.meta.UID))
 	}
 	return w.update(q, was, tree)
 }
@@ -75,9 +63,9 @@ func (w *Model) update(q *request, was *object, tree map[string]any) (int, []byt
 	if s.generations && q.subresource == "" && s.changed(was.tree, tree) {
 		metaOf(tree)["generation"] = was.meta.Generation + 1
 	}
-	errs := append(s.checkMeta(m, was.meta), s.checkStart(q.subresource, was.tree, tree)...)
-	if s.graceful && !samePodSpec(was.tree["spec"], tree["spec"]) {
-		errs = append(errs, field.Forbidden(field.NewPath("spec"), "pod updates may not change fields other than `spec.containers[*].image`"))
+	errs := s.checkMeta(m, was.meta)
+	if s.graceful && !reflect.DeepEqual(was.tree["spec"], tree["spec"]) {
+		errs = append(errs, field.Forbidden(field.NewPath("spec"), "pod updates may not change fields"))
 	}
 	if len(errs) > 0 {
 		return 0, nil, apierrors.NewInvalid(s.groupKind(), q.name, errs)
@@ -97,7 +85,7 @@ func (w *Model) update(q *request, was *object, tree map[string]any) (int, []byt
 // settle commits a state, unless it equals the current one.
 func (w *Model) settle(s *store, was *object, tree map[string]any) *object {
 	metaOf(tree)["resourceVersion"] = was.meta.ResourceVersion
-	if bytes.Equal(appendJSON(make([]byte, 0, len(was.json)+256), tree), was.json) {
+	if reflect.DeepEqual(tree, was.tree) {
 		return was
 	}
 	return w.commit(s, was, tree)
@@ -178,16 +166,12 @@ func restore(tree, was map[string]any, field string) {
 // changed reports whether a part that has a generation has changed.
 func (s *store) changed(was, is map[string]any) bool {
 	if !s.custom {
-		return !equal(was["spec"], is["spec"])
+		return !reflect.DeepEqual(was["spec"], is["spec"])
 	}
-	for _, k := range slices.Concat(slices.Collect(maps.Keys(was)), slices.Collect(maps.Keys(is))) {
-		if before, had := was[k]; k != "metadata" {
-			if after, has := is[k]; had != has || !equal(before, after) {
-				return true
-			}
-		}
-	}
-	return false
+	was, is = maps.Clone(was), maps.Clone(is)
+	delete(was, "metadata")
+	delete(is, "metadata")
+	return !reflect.DeepEqual(was, is)
 }
 
 // checkMeta returns the errors in changed metadata. Unchanged metadata was valid before.
@@ -214,30 +198,4 @@ func equalOwners(a, b []metav1.OwnerReference) bool {
 	return slices.EqualFunc(a, b, func(a, b metav1.OwnerReference) bool {
 		return a.UID == b.UID && a.Name == b.Name && a.Kind == b.Kind && a.APIVersion == b.APIVersion && flag(a.Controller) == flag(b.Controller)
 	})
-}
-
-// samePodSpec reports whether only images differ.
-func samePodSpec(was, is any) bool { return equal(was, is) || equal(imageless(was), imageless(is)) }
-
-func imageless(spec any) any {
-	tree, ok := spec.(map[string]any)
-	if !ok {
-		return spec
-	}
-	tree = maps.Clone(tree)
-	for _, list := range []string{"containers", "initContainers"} {
-		containers, _ := tree[list].([]any)
-		containers = slices.Clone(containers)
-		for i, c := range containers {
-			if container, ok := c.(map[string]any); ok {
-				container = maps.Clone(container)
-				delete(container, "image")
-				containers[i] = container
-			}
-		}
-		if containers != nil {
-			tree[list] = containers
-		}
-	}
-	return tree
 }

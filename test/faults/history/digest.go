@@ -87,7 +87,7 @@ func (v View) metadata(u *unstructured.Unstructured) map[string]any {
 	labels, annotations := maps.Clone(u.GetLabels()), maps.Clone(u.GetAnnotations())
 	maps.DeleteFunc(labels, func(name, _ string) bool { return strings.HasPrefix(name, "topology.kubernetes.io/") }) // of the node
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
-	delete(annotations, ledgerAnnotation) // the status says what counts of it
+	delete(annotations, LedgerAnnotation) // the status says what counts of it
 	if labels[templateHashLabel] != "" {
 		labels[templateHashLabel] = templateHash
 	}
@@ -125,8 +125,8 @@ func (v View) whose(owner types.UID) string {
 	return "which is not there"
 }
 
-// ledgerAnnotation is where Stoic keeps a job's ledger. Another operator has none.
-const ledgerAnnotation = "training.kubeflow.org/ledger"
+// LedgerAnnotation is where Stoic keeps a job's ledger. Another operator has none.
+const LedgerAnnotation = "training.kubeflow.org/ledger"
 
 // maskLedger keeps the count of restarts, and the terminal condition if it differs from the status. Which failed pods and which
 // successes the ledger names depends on when it was written last. Whether it notes the terminal condition depends on whether the
@@ -182,7 +182,7 @@ func maskSpec(spec map[string]any) {
 // JobStatus returns the state of a job: its last condition that is True, the counts, and which times are set.
 func JobStatus(u *unstructured.Unstructured) map[string]any {
 	last := State(u)
-	found := map[string]any{"ledger": maskLedger(u.GetAnnotations()[ledgerAnnotation], last.Type)}
+	found := map[string]any{"ledger": maskLedger(u.GetAnnotations()[LedgerAnnotation], last.Type)}
 	if last.Type != "" {
 		found["state"] = last.Type + " (" + last.Reason + ")"
 	}

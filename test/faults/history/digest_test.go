@@ -93,9 +93,9 @@ func TestDigestSees(t *testing.T) {
 		"counts":          set(job, int64(2), "status", "replicaStatuses", "Worker", "succeeded"),
 		"no times":        set(job, nil, "status", "completionTime"),
 		"state":           set(job, []any{map[string]any{"type": "Failed", "status": "True"}}, "status", "conditions"),
-		"restarts":        set(job, `{"restarts":2,"verdict":"Succeeded"}`, "metadata", "annotations", ledgerAnnotation),
-		"ledger terminal": set(job, `{"restarts":1,"verdict":"Failed"}`, "metadata", "annotations", ledgerAnnotation),
-		"ledger nonsense": set(job, `x`, "metadata", "annotations", ledgerAnnotation),
+		"restarts":        set(job, `{"restarts":2,"verdict":"Succeeded"}`, "metadata", "annotations", LedgerAnnotation),
+		"ledger terminal": set(job, `{"restarts":1,"verdict":"Failed"}`, "metadata", "annotations", LedgerAnnotation),
+		"ledger nonsense": set(job, `x`, "metadata", "annotations", LedgerAnnotation),
 		"group phase":     set(func(v View) *unstructured.Unstructured { return v.Dependents[0] }, "Pending", "status", "phase"),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -111,11 +111,13 @@ func ours(c *Case) (found []string) {
 		if !took(e) || e.Verb == "create" || e.Verb == "get" || e.Group == c.Subject.Resource.Group && e.Resource == c.Subject.Resource.Resource || e.Resource == "events" {
 			continue
 		}
-		object := c.before(e)
-		if object == nil {
+		seen := c.seen(e)
+		if len(seen) == 0 {
 			continue // the history has no such object; the counts cover it
 		}
-		if owner := c.Controller(object, e.Began); c.Objects[owner] == nil {
+		isOurs := func(v history.Version) bool { return c.Objects[c.Controller(v.Object, e.Began)] != nil }
+		if !slices.ContainsFunc(seen, isOurs) {
+			owner := c.Controller(seen[len(seen)-1].Object, e.Began)
 			found = append(found, fmt.Sprintf("%s %s %s, which %s controls", e.Verb, e.Resource, e.Name, orNobody(owner)))
 		}
 	}
@@ -132,33 +134,38 @@ func orNobody(uid types.UID) string {
 // took reports whether the API server did what the request said.
 func took(e proxy.Entry) bool { return e.Forwarded && e.Code >= 200 && e.Code < 300 }
 
-// before returns the object of a request: the version that the request names, or the last one reported before the request, as
-// watches report at different times. The UID in the request, if any, selects among objects of the same name.
-func (c *Case) before(e proxy.Entry) *unstructured.Unstructured {
+// seen returns the versions of the object of a request that its author may have seen as the present one: the version that the
+// request names; or the last one reported before the request, as watches report at different times, and where Limits say what
+// the author knew all that it did not know yet. The UID in the request, if any, selects among objects of the same name.
+func (c *Case) seen(e proxy.Entry) []history.Version {
 	uid := condition(e)
-	var first, last *history.Version
-	for i := range c.Versions {
-		v := &c.Versions[i]
+	var versions []history.Version
+	for _, v := range c.Versions {
 		if v.Resource.Resource != e.Resource || v.Resource.Group != e.Group || v.Object.GetName() != e.Name || v.Object.GetNamespace() != e.Namespace || uid != "" && v.Object.GetUID() != uid {
 			continue
 		}
 		if version := at(e); version != "" && version == v.Object.GetResourceVersion() {
-			return v.Object
+			return []history.Version{v}
 		}
-		if first == nil {
-			first = v
-		}
-		if !v.At.After(e.Began) {
-			last = v
-		}
+		versions = append(versions, v)
 	}
-	switch {
-	case last != nil:
-		return last.Object
-	case first != nil:
-		return first.Object
+	known := e.Began
+	if c.Limits.Known != nil {
+		known = c.Limits.Known(e, e.Resource)
 	}
-	return nil
+	if found := believable(versions, e.Began, known); len(found) > 0 || len(versions) == 0 {
+		return found
+	}
+	return versions[:1]
+}
+
+// before returns the object of a request as it was just before; nil if the history has none.
+func (c *Case) before(e proxy.Entry) *unstructured.Unstructured {
+	seen := c.seen(e)
+	if len(seen) == 0 {
+		return nil
+	}
+	return seen[len(seen)-1].Object
 }
 
 // noneLate: nothing is created for a job whose deletion the operator has had time to observe.

@@ -67,6 +67,12 @@ type Limits struct {
 	Notice time.Duration
 	// Edited: others write to the status. They may remove a terminal condition or its time, but it may not become a different one.
 	Edited bool
+	// Known returns the time by which everything that was reported of a resource is known to the author of a request; see Informed.
+	Known func(e proxy.Entry, resource string) time.Time
+	// Made reports whether the author of a request that creates an object knows that it has created the one that exists.
+	Made func(e proxy.Entry) bool
+	// Malformed returns the path of the problem in the spec of a job, or ""; nil: there is none.
+	Malformed func(job *unstructured.Unstructured) string
 	// Paths are those of the fields for which the job is rejected at some point of its run.
 	Paths []string
 	// Taken counts what others have deleted and the operator recreates: each object is created and deleted that much more often.
@@ -137,12 +143,24 @@ func Judge(rules Rules, run *history.Run, journal, lists []proxy.Entry, against 
 	add("O2", counts("created", sum(against.Created, limits.Taken), found.Created, limits.Recreated)...)
 	add("O2", counts("deleted", sum(against.Deleted, limits.Taken), found.Deleted, limits.Recreated)...)
 	add("O5", c.reported()...)
-	for _, rule := range append([]func(*Case) []string{conditional, ours, noneLate, fresh}, rules.Always...) {
-		add("O6", rule(c)...)
-	}
+	all = append(all, c.always()...)
 	add("O6", atMost("writes", found.Writes, orElse(limits.Writes, rules.Writes(against.Writes)))...)
 	add("O6", atMost("events", found.Events, orElse(limits.Events, 3*against.Events+10))...)
 	return all
+}
+
+// Always judges the rules that hold at every version and for every request (O6).
+func Always(rules Rules, run *history.Run, journal, lists []proxy.Entry, limits Limits) []Violation {
+	return newCase(rules, run, journal, lists, limits).always()
+}
+
+func (c *Case) always() (found []Violation) {
+	for _, rule := range append([]func(*Case) []string{conditional, ours, noneLate, fresh}, c.rules.Always...) {
+		for _, text := range rule(c) {
+			found = append(found, Violation{"O6", text})
+		}
+	}
+	return found
 }
 
 func orElse(limit, usual int) int {

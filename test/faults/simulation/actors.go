@@ -3,6 +3,11 @@ package simulation
 import (
 	"fmt"
 	"net/http"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stoic/test/faults/apimodel"
+	"stoic/test/faults/history"
 )
 
 const (
@@ -12,12 +17,35 @@ const (
 
 func podPath(name string) string { return "/api/v1/namespaces/" + namespace + "/pods/" + name }
 
+// pod is what actors read of a pod.
+type pod struct {
+	name, uid, owner, phase string
+	hasJob, deleting        bool
+	restarts                int64
+}
+
+// pods returns those that exist, by name.
+func (s *schedule) pods() (found []*pod) {
+	for _, tree := range s.model.Objects("pods") {
+		u := &unstructured.Unstructured{Object: tree}
+		p := &pod{name: u.GetName(), uid: string(u.GetUID()), owner: string(history.Owner(u)), phase: history.Phase(u),
+			hasJob: u.GetLabels()[labelJob] != "", deleting: u.GetDeletionTimestamp() != nil}
+		statuses, _ := apimodel.Get(tree, "status", "containerStatuses").([]any)
+		for _, one := range statuses {
+			status, _ := one.(map[string]any)
+			n, _ := status["restartCount"].(int64)
+			p.restarts += n
+		}
+		found = append(found, p)
+	}
+	return found
+}
+
 // kubeletSteps adds what may happen to each pod.
 func (s *schedule) kubeletSteps(c *choices) {
 	w := s.profile.kubelet
-	for _, name := range s.mirror.podNames() {
-		p := s.mirror.pods[name]
-		if p.Labels[labelJob] == "" {
+	for _, p := range s.pods() {
+		if !p.hasJob {
 			continue // another owner's
 		}
 		switch {
@@ -28,28 +56,24 @@ func (s *schedule) kubeletSteps(c *choices) {
 				c.add(w/6, func() { s.ends(p, "Succeeded", 0) })
 			}
 		case p.phase == "Pending":
-			c.add(2*w, func() { s.runs(p) })
+			c.add(2*w, func() { s.runs(p, 0) })
 			c.add(w/10, func() { s.ends(p, "Failed", -1) })
 		case p.phase == "Running":
 			c.add(w/4, func() { s.ends(p, "Succeeded", 0) })
 			c.add(w/4, func() { s.ends(p, "Failed", pick(s.rng, 1, 127, 130, 137, -1)) })
-			c.add(w/12, func() { s.restarts(p) })
+			c.add(w/12, func() { s.runs(p, 1) })
 		}
 		c.add(w/10, func() { s.gone(p) }) // its node was lost, or a user forced the deletion
 	}
 }
 
 func (s *schedule) setPod(p *pod, status map[string]any) {
-	s.request("kubelet", http.MethodPatch, podPath(p.Name)+"/status", mergeType, encode(map[string]any{"status": status}))
+	s.request("kubelet", http.MethodPatch, podPath(p.name)+"/status", mergeType, encode(map[string]any{"status": status}))
 }
 
-func (s *schedule) runs(p *pod) {
-	s.setPod(p, map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{"name": s.manifest.container(), "restartCount": p.restarts,
-		"state": map[string]any{"running": map[string]any{}}}}})
-}
-
-func (s *schedule) restarts(p *pod) {
-	s.setPod(p, map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{"name": s.manifest.container(), "restartCount": p.restarts + 1,
+// runs starts a pod, or restarts its container.
+func (s *schedule) runs(p *pod, restarts int64) {
+	s.setPod(p, map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{"name": s.manifest.kind.Container, "restartCount": p.restarts + restarts,
 		"state": map[string]any{"running": map[string]any{}}}}})
 }
 
@@ -57,24 +81,21 @@ func (s *schedule) restarts(p *pod) {
 func (s *schedule) ends(p *pod, phase string, code int) {
 	statuses := []any{}
 	if code >= 0 {
-		statuses = append(statuses, map[string]any{"name": s.manifest.container(), "restartCount": p.restarts,
+		statuses = append(statuses, map[string]any{"name": s.manifest.kind.Container, "restartCount": p.restarts,
 			"state": map[string]any{"terminated": map[string]any{"exitCode": code}}})
 	}
 	s.setPod(p, map[string]any{"phase": phase, "containerStatuses": statuses})
 }
 
 func (s *schedule) gone(p *pod) {
-	if !p.deleting {
-		s.judge.excused[p.Name]++
-	}
-	s.request("kubelet", http.MethodDelete, podPath(p.Name), jsonType,
-		encode(map[string]any{"gracePeriodSeconds": 0, "preconditions": map[string]any{"uid": p.UID}}))
+	s.request("kubelet", http.MethodDelete, podPath(p.name), jsonType,
+		encode(map[string]any{"gracePeriodSeconds": 0, "preconditions": map[string]any{"uid": p.uid}}))
 }
 
 // collectorSteps adds what the garbage collector may do.
 func (s *schedule) collectorSteps(c *choices) {
 	for _, step := range s.model.Collect() {
-		c.add(4, func() { s.note("collector: %s", step.What); step.Do(); s.absorb() })
+		c.add(4, func() { s.note("collector: %s", step.What); step.Do() })
 	}
 }
 
@@ -84,7 +105,6 @@ type user struct {
 	broken    string // the path of the error in the spec now; "" if there is none
 	made      int    // how many jobs
 	tampered  bool   // a user wrote the status, or the ledger, of this very job
-	postponed bool   // and with a start in the future, which postpones a deadline
 	hidden    []string
 	strangers []string // resource/name of foreign objects
 }
@@ -94,16 +114,36 @@ func (u *user) path() string {
 	return fmt.Sprintf("/apis/%s/%s/namespaces/%s/%s", r.Group, r.Version, namespace, r.Plural)
 }
 
-func (u *user) job() string { return u.path() + "/" + u.manifest.name }
+func (u *user) jobPath() string { return u.path() + "/" + u.manifest.name }
 
 func (u *user) create() {
 	u.made++
-	u.broken, u.tampered, u.postponed = "", false, false
+	u.broken = ""
+	u.tampered = false
 	u.request("user", http.MethodPost, u.path(), jsonType, u.manifest.object())
+	u.noteMalformed()
 }
 
 func (u *user) edit(patch map[string]any) int {
-	return u.request("user", http.MethodPatch, u.job(), mergeType, encode(patch))
+	code := u.request("user", http.MethodPatch, u.jobPath(), mergeType, encode(patch))
+	u.noteMalformed()
+	return code
+}
+
+// job returns the present job, or nil.
+func (u *user) job() *unstructured.Unstructured {
+	tree := u.model.Object(u.manifest.kind.Plural, namespace, u.manifest.name)
+	if tree == nil {
+		return nil
+	}
+	return &unstructured.Unstructured{Object: tree}
+}
+
+// noteMalformed records whether the present spec is malformed.
+func (u *user) noteMalformed() {
+	if job := u.job(); job != nil {
+		u.evidence.malformed[generationOf(job)] = u.broken
+	}
 }
 
 func (u *user) editSpec(spec map[string]any) { u.edit(map[string]any{"spec": spec}) }
@@ -111,8 +151,7 @@ func (u *user) editSpec(spec map[string]any) { u.edit(map[string]any{"spec": spe
 // steps adds what the user may do.
 func (u *user) steps(c *choices) {
 	const w = 4
-	j := u.mirror.job()
-	if j.gone {
+	if u.job() == nil {
 		if u.made < 3 {
 			c.add(2*w, u.create)
 		}
@@ -130,8 +169,7 @@ func (u *user) steps(c *choices) {
 	if len(u.hidden) > 0 {
 		c.add(w, u.show)
 	}
-	for _, name := range u.mirror.podNames() {
-		p := u.mirror.pods[name]
+	for _, p := range u.pods() {
 		if p.owner == "" {
 			continue
 		}
@@ -155,12 +193,12 @@ func (u *user) scale() {
 	if len(u.manifest.rtypes) == 1 || u.manifest.elastic {
 		r.replicas = max(r.replicas, 1)
 	}
-	u.editSpec(map[string]any{u.manifest.replicaSpecsField(): map[string]any{r.name: map[string]any{"replicas": r.replicas}}})
+	u.editSpec(map[string]any{u.manifest.kind.ReplicaSpecsField: map[string]any{r.name: map[string]any{"replicas": r.replicas}}})
 }
 
 // confuse makes the spec malformed.
 func (u *user) confuse() {
-	field := u.manifest.replicaSpecsField()
+	field := u.manifest.kind.ReplicaSpecsField
 	worker := func(change map[string]any) map[string]any {
 		return map[string]any{field: map[string]any{"Worker": change}}
 	}
@@ -189,7 +227,7 @@ func (u *user) repair() {
 func (u *user) tamper() {
 	u.tampered = true
 	set := func(status any) {
-		u.request("user", http.MethodPatch, u.job()+"/status", mergeType, encode(map[string]any{"status": status}))
+		u.request("user", http.MethodPatch, u.jobPath()+"/status", mergeType, encode(map[string]any{"status": status}))
 	}
 	switch u.rng.IntN(7) {
 	case 0:
@@ -201,7 +239,6 @@ func (u *user) tamper() {
 	case 3:
 		set(map[string]any{"replicaStatuses": map[string]any{"Worker": map[string]any{"active": -5, "failed": 1 << 30}, "Foo": map[string]any{}}})
 	case 4:
-		u.postponed = true
 		set(map[string]any{"startTime": "2099-01-01T00:00:00Z"})
 	case 5:
 		set(map[string]any{"conditions": []any{map[string]any{"type": "Running", "status": "True"}, map[string]any{"type": "Restarting", "status": "True"}}})
@@ -212,7 +249,8 @@ func (u *user) tamper() {
 
 func (u *user) remove() {
 	policy := pick(u.rng, "Background", "Foreground", "Orphan")
-	u.request("user", http.MethodDelete, u.job(), jsonType, encode(map[string]any{"propagationPolicy": policy}))
+	u.request("user", http.MethodDelete, u.jobPath(), jsonType, encode(map[string]any{"propagationPolicy": policy}))
+	u.noteMalformed()
 }
 
 // squat creates a foreign object with the name of a child.
@@ -232,8 +270,7 @@ func (u *user) squat() {
 }
 
 func (u *user) deletePod(p *pod) {
-	u.judge.excused[p.Name]++
-	u.request("user", http.MethodDelete, podPath(p.Name), jsonType, []byte(`{}`))
+	u.request("user", http.MethodDelete, podPath(p.name), jsonType, []byte(`{}`))
 }
 
 // relabel changes a label of a pod: labels are for listing, and the operator's watch selects by one of them.
@@ -248,18 +285,18 @@ func (u *user) relabel(p *pod) {
 		labels[labelRole] = nil
 	default:
 		labels[labelOperator] = nil
-		u.hidden = append(u.hidden, p.Name)
+		u.hidden = append(u.hidden, p.name)
 		for _, process := range u.processes {
-			delete(process.made, "pods/"+p.Name) // it no longer sees the pod
+			delete(process.made, p.uid) // it no longer sees the pod
 		}
 	}
-	u.request("user", http.MethodPatch, podPath(p.Name), mergeType, encode(map[string]any{"metadata": map[string]any{"labels": labels}}))
+	u.request("user", http.MethodPatch, podPath(p.name), mergeType, encode(map[string]any{"metadata": map[string]any{"labels": labels}}))
 }
 
 // show restores the label of all pods that were hidden.
 func (u *user) show() {
 	for _, name := range u.hidden {
-		if u.mirror.pods[name] != nil {
+		if u.model.Object("pods", namespace, name) != nil {
 			u.request("user", http.MethodPatch, podPath(name), mergeType,
 				encode(map[string]any{"metadata": map[string]any{"labels": map[string]any{labelOperator: u.manifest.kind.Controller}}}))
 		}

@@ -6,10 +6,11 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"syscall"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/test/faults/apimodel"
 )
@@ -75,7 +76,7 @@ func (s *schedule) adversary() {
 	var goesOn, faults, edits choices
 	faultRate := s.profile.faultRate
 	for i, q := range s.requests() {
-		if q.resource == "discovery" && i > 0 && s.requests()[i-1].key == q.key {
+		if q.discovers() && i > 0 && s.requests()[i-1].key == q.key {
 			continue // two resources of one version send equal requests in random order, so they are answered together
 		}
 		s.requestSteps(&goesOn, &faults, q)
@@ -83,7 +84,7 @@ func (s *schedule) adversary() {
 			faultRate = 2 * s.profile.faultRate // faults matter most then
 		}
 	}
-	for _, w := range slices.Clone(s.streams) {
+	for _, w := range s.open() {
 		s.watchSteps(&goesOn, &faults, w)
 	}
 	goesOn.add(s.profile.time, func() {
@@ -101,13 +102,6 @@ func (s *schedule) adversary() {
 	}
 }
 
-// requests returns the requests that wait, in an order that is the same in each run.
-func (s *schedule) requests() []*request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.parked)
-}
-
 func (s *schedule) processSteps(goesOn, faults *choices) {
 	for _, p := range s.running {
 		faults.add(s.profile.crash, func() { s.crash(p) })
@@ -122,25 +116,25 @@ func (s *schedule) processSteps(goesOn, faults *choices) {
 
 func (s *schedule) requestSteps(goesOn, faults *choices, q *request) {
 	if q.answer != nil {
-		goesOn.add(10, func() { s.note("answer %s", short(q)); s.reply(q, *q.answer) })
+		goesOn.add(10, func() { s.note("answer %s", short(q)); s.reply(q, *q.answer, nil) })
 		return
 	}
-	if q.resource == "discovery" {
+	if q.discovers() {
 		goesOn.add(20, func() { // faults of it are the subject of package disruption
 			for _, other := range s.requests() {
 				if other.key == q.key {
-					s.reply(other, s.serve(other, false))
+					s.reply(other, s.serve(other, false), nil)
 				}
 			}
 		})
 		return
 	}
-	goesOn.add(20, func() { s.reply(q, s.serve(q, false)) })
+	goesOn.add(20, func() { s.reply(q, s.serve(q, false), nil) })
 	if q.reflects() {
-		faults.add(s.profile.stale, func() { s.reply(q, s.serve(q, true)) })
+		faults.add(s.profile.stale, func() { s.reply(q, s.serve(q, true), nil) })
 	}
 	times := 1 // what is written matters more than what is read
-	if q.writes() && q.resource != "events" {
+	if q.writes() && q.Resource != "events" {
 		times = 6
 	}
 	faults.add(times*s.profile.lose, func() { s.lose(q) })
@@ -157,46 +151,56 @@ func (s *schedule) requestSteps(goesOn, faults *choices, q *request) {
 func short(q *request) string {
 	sum := fnv.New32a()
 	_, _ = io.WriteString(sum, q.key) // never fails
-	return fmt.Sprintf("%d %s %s %s %08x", q.from.id, q.method, q.resource, q.name, sum.Sum32())
+	return fmt.Sprintf("%d %s %s %s %08x", q.from.id, q.Method, q.Resource, q.Name, sum.Sum32())
 }
 
 func (s *schedule) count(fault string) { s.Faults[fault]++ }
 
 // serve carries a request out. A stale answer to a reflector is one that its request allows.
-func (s *schedule) serve(q *request, stale bool) answer {
+func (s *schedule) serve(q *request, stale bool) apimodel.Answer {
 	if q.reflects() {
 		a, at := s.reflect(q, stale)
-		s.note("serve %s as of %d -> %d", short(q), at, a.code)
-		if a.code >= 300 {
-			q.from.failed(q.resource)
+		s.note("serve %s as of %d -> %d", short(q), at, a.Code)
+		if a.Code >= 300 {
+			q.from.fail(q.Resource)
 		}
 		return a
 	}
-	if q.resource == "discovery" {
+	if q.discovers() {
 		s.note("serve %s", short(q))
-		return s.discover(q)
+		return s.carryOut(q)
 	}
 	if s.intercept != nil {
 		if a, done := s.intercept(q); done {
 			return a
 		}
 	}
-	if q.method == http.MethodGet && q.name == "" {
+	if q.Method == http.MethodGet && q.Name == "" {
 		clear(q.from.made) // a reconcile reads around caches that lag; what comes after it may trust them again
 	}
-	known := s.judge.before(q)
-	code, body := s.model.Do(q.http)
-	changed := s.model.Version() != s.absorbed
-	s.note("serve %s -> %d%s", short(q), code, said(code, body))
-	s.absorb()
-	if q.method == http.MethodPost {
-		s.judge.posted(q, code)
+	version := s.model.Version()
+	was := s.uidNow(q)
+	a := s.carryOut(q)
+	s.note("serve %s -> %d%s", short(q), a.Code, said(a.Code, a.Body))
+	if a.Code == http.StatusCreated {
+		q.made = string(s.uidNow(q))
 	}
-	if changed {
+	if s.model.Version() != version {
 		s.Writes++
-		s.judge.after(q, known)
 	}
-	return answer{code: code, body: body}
+	if s.model.Version() != version || a.Code == http.StatusConflict {
+		s.evidence.record(q, version, a, was)
+	}
+	return a
+}
+
+// uidNow returns the UID of the object with the name that a request creates; "" if there is none, or it creates nothing.
+func (s *schedule) uidNow(q *request) types.UID {
+	if q.Method != http.MethodPost {
+		return ""
+	}
+	uid, _ := apimodel.Get(s.model.Object(q.Resource, q.Namespace, nameIn(q.Body)), "metadata", "uid").(string)
+	return types.UID(uid)
 }
 
 // said returns the message of a rejection.
@@ -208,38 +212,38 @@ func said(code int, body []byte) string {
 }
 
 // reflect answers a list or a watch of a reflector.
-func (s *schedule) reflect(q *request, stale bool) (answer, int64) {
+func (s *schedule) reflect(q *request, stale bool) (apimodel.Answer, int64) {
 	since, named := q.since()
 	if named && since == 0 {
-		s.violated("a list or watch of %s at resourceVersion 0", q.resource)
+		s.violated("a list or watch of %s at resourceVersion 0", q.Resource)
 	}
 	initial := q.query.Get("sendInitialEvents") != ""
 	if initial && s.profile.noWatchList {
 		return refusal(http.StatusUnprocessableEntity, "Invalid", `sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled`), 0
 	}
-	at := s.model.Version()
-	if named && q.watches() && !initial {
-		return s.cache.open(q, since), since
+	if named && q.Watch && !initial {
+		return s.watch(q, since), since
 	}
+	at := s.model.Version()
 	if named && stale && since < at {
 		s.count("stale")
 		at = since + s.rng.Int64N(at-since+1)
 	}
-	if q.watches() {
-		return s.cache.open(q, at), at
+	if q.Watch {
+		return s.watch(q, at), at
 	}
-	return s.cache.list(q, at), at
+	return s.list(q, at), at
 }
 
 func (s *schedule) lose(q *request) {
 	s.count("lost")
 	s.note("lose %s", short(q))
-	q.from.failed(q.resource)
+	q.from.fail(q.Resource)
 	err := errCut
 	if q.reflects() { // client-go retries these by itself; for a reconcile it would be unknown whether it still runs
 		err = pick(s.rng, error(syscall.ECONNRESET), io.ErrUnexpectedEOF, errCut)
 	}
-	s.reply(q, answer{err: err})
+	s.reply(q, apimodel.Answer{}, err)
 }
 
 // drop carries a request out and loses the answer.
@@ -247,21 +251,21 @@ func (s *schedule) drop(q *request) {
 	s.count("dropped")
 	s.serve(q, false)
 	if s.rng.IntN(2) == 0 {
-		s.reply(q, refusal(http.StatusGatewayTimeout, "Timeout", "the request did not complete within the allotted time"))
+		s.reply(q, refusal(http.StatusGatewayTimeout, "Timeout", "the request did not complete within the allotted time"), nil)
 	} else {
-		s.reply(q, answer{err: errCut})
+		s.reply(q, apimodel.Answer{}, errCut)
 	}
 }
 
 // refuse answers a request like an API server that is busy or starts, or whose webhook rejects it.
 func (s *schedule) refuse(q *request) {
-	refusals := []answer{
+	refusals := []apimodel.Answer{
 		refusal(http.StatusTooManyRequests, "TooManyRequests", "the server has received too many requests and has asked us to try again later"),
 		refusal(http.StatusInternalServerError, "InternalError", "etcdserver: leader changed"),
 		refusal(http.StatusServiceUnavailable, "ServiceUnavailable", "the server is currently unable to handle the request"),
 		refusal(http.StatusGatewayTimeout, "Timeout", "the request did not complete within the allotted time"),
 	}
-	if q.writes() && q.resource != "events" { // an event that is rejected for good is given up, which is allowed
+	if q.writes() && q.Resource != "events" { // an event that is rejected for good is given up, which is allowed
 		refusals = append(refusals, refusal(http.StatusConflict, "Conflict", "Operation cannot be fulfilled: please apply your changes to the latest version and try again"),
 			refusal(http.StatusUnprocessableEntity, "Invalid", "admission webhook denied the request"),
 			refusal(http.StatusForbidden, "Forbidden", "exceeded quota: small"))
@@ -270,50 +274,50 @@ func (s *schedule) refuse(q *request) {
 		refusals = append(refusals, refusal(http.StatusGone, "Expired", "too old resource version"))
 	}
 	a := pick(s.rng, refusals...)
-	s.count(fmt.Sprint(a.code))
-	s.note("refuse %s with %d", short(q), a.code)
-	q.from.failed(q.resource)
-	s.reply(q, a)
+	s.count(fmt.Sprint(a.Code))
+	s.note("refuse %s with %d", short(q), a.Code)
+	q.from.fail(q.Resource)
+	s.reply(q, a, nil)
 }
 
-func refusal(code int, reason, message string) answer {
-	return answer{code: code, body: status(code, reason, message)}
+func refusal(code int, reason, message string) apimodel.Answer {
+	return apimodel.Answer{Code: code, Body: status(code, reason, message)}
 }
 
 func status(code int, reason, message string) []byte {
 	return encode(map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": map[string]any{}, "status": "Failure", "reason": reason, "code": code, "message": message})
 }
 
-func (s *schedule) watchSteps(goesOn, faults *choices, w *stream) {
+func (s *schedule) watchSteps(goesOn, faults *choices, w *watch) {
 	cut := s.profile.cut
-	if next, some := s.cache.next(w); some {
+	if next, some := s.next(w); some {
 		cut *= 4 // events that it has not received it may never receive
 		goesOn.add(s.profile.lag, func() { s.deliver(w, next) })
-	} else if w.watch.Bookmarks {
+	} else if w.Bookmarks {
 		goesOn.add(min(s.profile.bookmark, 1), func() {
-			s.note("bookmark %d %s %d", w.from.id, w.resource, w.position)
-			w.send("BOOKMARK", w.watch.Bookmark(w.position, false))
+			s.note("bookmark %d %s %d", w.from.id, w.Resource.Plural, w.Position)
+			w.events.Send(w.Bookmark(false))
 		})
 	}
 	faults.add(cut, func() {
 		s.count("cut")
-		s.note("cut %d %s", w.from.id, w.resource)
-		w.from.failed(w.resource)
-		w.end()
+		s.note("cut %d %s", w.from.id, w.Resource.Plural)
+		w.from.fail(w.Resource.Plural)
+		w.events.End()
 	})
 	faults.add(cut, func() {
 		s.count("410")
-		s.note("expire %d %s", w.from.id, w.resource)
-		w.from.failed(w.resource)
-		w.send("ERROR", status(http.StatusGone, "Expired", "too old resource version"))
-		w.end()
+		s.note("expire %d %s", w.from.id, w.Resource.Plural)
+		w.from.fail(w.Resource.Plural)
+		w.events.Send(apimodel.Event("ERROR", status(http.StatusGone, "Expired", "too old resource version")))
+		w.events.End()
 	})
 }
 
-func (s *schedule) deliver(w *stream, c apimodel.Change) {
+func (s *schedule) deliver(w *watch, c apimodel.Change) {
 	s.note("deliver %d %s %s %s v%d", w.from.id, c.Type, c.Resource, c.Name, c.Version)
-	w.send(c.Type, c.Object)
-	w.position = c.Version
+	w.events.Send(apimodel.Event(c.Type, c.Object))
+	w.Position = c.Version
 }
 
 // missing returns how long at most until every reflector has sent its next request; 0 if all have.

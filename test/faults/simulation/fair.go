@@ -1,9 +1,6 @@
 package simulation
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 const (
 	// quietPeriod is longer than the longest back-off of the operator, and than any time limit in a manifest.
@@ -29,7 +26,7 @@ func (s *schedule) fair() {
 	}
 	s.user.leave()
 	s.user.show()
-	if s.rng.IntN(2) == 0 && s.user.broken != "" && !s.mirror.job().gone {
+	if s.rng.IntN(2) == 0 && s.user.broken != "" && s.user.job() != nil {
 		s.user.repair()
 	}
 	s.pass(time.Second)
@@ -37,13 +34,14 @@ func (s *schedule) fair() {
 		s.violated("the model does not come to rest")
 		return
 	}
-	s.examine()
+	s.judgeRest()
 	longer := stays
 	if s.Seed%25 == 0 {
 		longer = longStays
 	}
 	before := s.model.Version()
-	if s.note("it must stay so for %s", longer); !s.rest(longer) || s.model.Version() != before {
+	s.note("it must stay so for %s", longer)
+	if !s.rest(longer) || s.model.Version() != before {
 		s.violated("after it had come to rest, something was written")
 	}
 }
@@ -83,24 +81,24 @@ func (s *schedule) fairStep() bool {
 	for _, q := range s.requests() {
 		if q.answer != nil {
 			s.note("answer %s", short(q))
-			s.reply(q, *q.answer)
+			s.reply(q, *q.answer, nil)
 		} else {
-			s.reply(q, s.serve(q, false))
+			s.reply(q, s.serve(q, false), nil)
 		}
 		return true
 	}
-	for _, w := range slices.Clone(s.streams) {
-		if next, some := s.cache.next(w); some {
+	for _, w := range s.open() {
+		if next, some := s.next(w); some {
 			s.deliver(w, next)
 			return true
 		}
 	}
-	for _, name := range s.mirror.podNames() {
-		switch p := s.mirror.pods[name]; {
+	for _, p := range s.pods() {
+		switch {
 		case p.deleting:
 			s.gone(p)
 		case p.phase == "Pending":
-			s.runs(p)
+			s.runs(p, 0)
 		case p.phase == "Running" && s.profile.ends:
 			s.ends(p, "Succeeded", 0)
 		default:
@@ -111,7 +109,6 @@ func (s *schedule) fairStep() bool {
 	for _, step := range s.model.Collect() {
 		s.note("collector: %s", step.What)
 		step.Do()
-		s.absorb()
 		return true
 	}
 	return false

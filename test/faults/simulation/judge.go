@@ -1,176 +1,101 @@
 package simulation
 
 import (
-	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
-	"slices"
 	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	kwatch "k8s.io/apimachinery/pkg/watch"
+
+	"stoic/test/faults/apimodel"
+	"stoic/test/faults/history"
+	"stoic/test/faults/oracle"
+	"stoic/test/faults/proxy"
 )
 
-// judge examines every write of the operator when it is committed. Its rules do not use the operator's own packages.
-//
-//	a write                  may only
-//	of anything              change the job and what it controls
-//	DELETE                   name the UID of its object; a pod must have failed, or not be required by the job
-//	                         in some version that the process may still believe in
-//	POST of a pod, service   create what the process does not know to have created already, for the job that exists,
-//	                         unless the process must know that the job is being deleted, or over
-//	PATCH of a status        keep the terminal condition
-type judge struct {
-	*schedule
-	// excused counts, by name, the pods that others have deleted.
-	excused map[string]int
+// evidence is what the oracle judges: the requests of all processes, with what their senders knew. Its clock is the version of the
+// model, as many commits happen at one simulated time.
+type evidence struct {
+	journal []proxy.Entry
+	knows   []map[string]int64 // by the number of the entry
+	made    []bool             // its author knows that it has created the object that exists
+	// malformed are the paths of the problems in specs, by UID and generation of the job.
+	malformed map[string]string
 }
 
-// before is the state before a write.
-type before struct {
-	job      jobVersion
-	pod      *pod
-	service  *child
-	versions []jobVersion // that the process may believe in
-}
+func at(version int64) time.Time { return time.Unix(0, version) }
 
-func (j *judge) before(q *request) before {
-	b := before{job: *j.mirror.job(), pod: j.mirror.pods[q.name], service: j.mirror.services[q.name]}
-	for i, v := range j.mirror.jobs {
-		// The last version that is not newer than known is what the process knows; it may believe in each newer one, too.
-		if known := q.from.knows[q.from.jobs]; v.version > known || i+1 == len(j.mirror.jobs) || j.mirror.jobs[i+1].version > known {
-			b.versions = append(b.versions, v)
-		}
+// record adds a request that was carried out at a version. was is the UID of the object with its name at that time.
+func (e *evidence) record(q *request, version int64, a apimodel.Answer, was types.UID) {
+	verbs := map[string]string{http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete", http.MethodGet: "get"}
+	resource, subresource, _ := strings.Cut(q.Resource, "/")
+	name := q.Name
+	if q.Method == http.MethodPost {
+		name = nameIn(q.Body)
 	}
-	return b
+	group := ""
+	if steps := strings.Split(q.URL.Path, "/"); steps[1] == "apis" {
+		group = steps[2]
+	}
+	e.knows = append(e.knows, maps.Clone(q.from.knows))
+	e.made = append(e.made, was != "" && q.from.made[string(was)])
+	e.journal = append(e.journal, proxy.Entry{
+		Request: proxy.Request{Number: len(e.journal), Verb: verbs[q.Method], Group: group, Resource: resource, Subresource: subresource,
+			Namespace: q.Namespace, Name: name, Query: q.query, Body: q.Body},
+		Began: at(version), Ended: at(version), Forwarded: true, Code: a.Code, Body: a.Body,
+	})
 }
 
-// believes reports whether the process may believe in a version for which this is true.
-func (b *before) believes(is func(*jobVersion) bool) bool {
-	for i := range b.versions {
-		if is(&b.versions[i]) {
-			return true
-		}
+func nameIn(object []byte) string {
+	u := &unstructured.Unstructured{}
+	if u.UnmarshalJSON(object) != nil {
+		return ""
 	}
-	return false
+	return u.GetName()
 }
 
-// after judges a write that changed something.
-func (j *judge) after(q *request, b before) {
-	switch {
-	case q.resource == "events":
-	case q.method == http.MethodPost:
-		j.created(q, b)
-	case q.method == http.MethodDelete:
-		j.deleted(q, b)
-	case q.resource == q.from.jobs || q.resource == q.from.jobs+"/status":
-		j.patched(q, b)
-	case q.method == http.MethodPatch && j.depends(q.resource, q.name):
-	default:
-		j.violated("%s %s %s: nothing of this kind is ever changed", q.method, q.resource, q.name)
-	}
+func generationOf(job *unstructured.Unstructured) string {
+	return fmt.Sprint(job.GetUID(), " ", job.GetGeneration())
 }
 
-// posted: a process does not create again what it knows to have created, as long as the object exists and the process can see it. One that
-// a label hid from it is not seen until its watch shows it again.
-func (j *judge) posted(q *request, code int) {
-	name := metaOf(q.body).Name
-	there := j.mirror.services[name]
-	if p := j.mirror.pods[name]; q.resource == "pods" && p != nil {
-		there = &p.child
-	} else if q.resource != "services" {
-		return
+// history returns what happened to the job.
+func (s *schedule) history() *history.Run {
+	served := map[string]schema.GroupVersionResource{}
+	for _, r := range resources(s.manifest.kind) {
+		served[r.Plural] = schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Plural}
 	}
-	switch {
-	case there == nil:
-	case code == http.StatusCreated:
-		q.made = there.UID
-	case there.Labels[labelOperator] == "" || j.mirror.selected[there.UID] > q.from.knows[q.resource]:
-	case code == http.StatusConflict && q.from.made[q.resource+"/"+name] == there.UID && there.owner == metaOf(q.body).controller():
-		j.violated("%s %s was asked for again by the process that had made it", q.resource, name)
+	changes := s.model.Changes(0)
+	versions := make([]history.Version, len(changes))
+	for i, c := range changes {
+		versions[i] = history.Version{At: at(c.Version), Type: kwatch.EventType(c.Type), Resource: served[c.Resource], Object: &unstructured.Unstructured{Object: c.Tree}}
+	}
+	return history.Of(history.Subject{Resource: served[s.manifest.kind.Plural], Namespace: namespace, Name: s.manifest.name}, versions...)
+}
+
+func (s *schedule) limits() oracle.Limits {
+	return oracle.Limits{
+		Edited:    s.user.tampered,
+		Known:     func(e proxy.Entry, resource string) time.Time { return at(s.evidence.knows[e.Number][resource]) },
+		Made:      func(e proxy.Entry) bool { return s.evidence.made[e.Number] },
+		Malformed: func(job *unstructured.Unstructured) string { return s.evidence.malformed[generationOf(job)] },
 	}
 }
 
-func (j *judge) created(q *request, b before) {
-	m := metaOf(q.body)
-	of := m.controller()
-	mine := func(is func(*jobVersion) bool) func(*jobVersion) bool {
-		return func(v *jobVersion) bool { return v.uid == of && is(v) }
-	}
-	if !b.believes(mine(func(v *jobVersion) bool { return !v.gone && !v.deleting })) {
-		j.violated("%s %s was made for a job that is gone or going, and the operator knew", q.resource, m.Name)
-	}
-	if !b.believes(mine(func(v *jobVersion) bool { return v.status.terminal() == "" })) {
-		j.violated("%s %s was made for a job that is over, and the operator knew", q.resource, m.Name)
-	}
-	if !b.believes(mine(func(v *jobVersion) bool {
-		return !v.suspend && v.broken == "" && (j.depends(q.resource, m.Name) || j.asked(v, m.Name))
-	})) {
-		j.violated("%s %s was made, which the job does not ask for", q.resource, m.Name)
-	}
-	if q.resource != "pods" {
-		return
-	}
-	live := 0
-	for _, p := range j.mirror.pods {
-		if p.owner == of && !p.over() && p.Labels[labelRole] == m.Labels[labelRole] && p.Labels[labelIndex] == m.Labels[labelIndex] {
-			live++
-		}
-	}
-	if live > 1 {
-		j.violated("%d live pods of %s %s", live, m.Labels[labelRole], m.Labels[labelIndex])
+// judge judges all requests and all versions.
+func (s *schedule) judge() {
+	for _, v := range oracle.Always(oracle.Informed(), s.history(), s.evidence.journal, nil, s.limits()) {
+		s.violated("%s", v.Text)
 	}
 }
 
-// asked reports whether a version of the job has a replica of that name.
-func (j *judge) asked(v *jobVersion, name string) bool {
-	label, index, ok := j.mirror.place(name)
-	return ok && index < v.replicas[label]
-}
-
-// depends reports whether a job has a dependent of that name.
-func (j *judge) depends(resource, name string) bool {
-	return slices.Contains(j.manifest.dependents(), resource+"/"+name)
-}
-
-func (j *judge) deleted(q *request, b before) {
-	var options struct{ Preconditions struct{ UID string } }
-	_ = json.Unmarshal(q.body, &options)
-	if options.Preconditions.UID == "" {
-		j.violated("DELETE %s %s names no UID", q.resource, q.name)
-	}
-	over := func(v *jobVersion) bool { return v.status.terminal() != "" || strings.Contains(v.ledger, `"verdict"`) }
-	unwanted := func(v *jobVersion) bool { return v.suspend || over(v) || !j.asked(v, q.name) }
-	ours := func(c *child) bool {
-		owner := c.owner
-		if was := j.mirror.disowned[c.UID]; was.at > q.from.knows[q.resource] {
-			owner = was.owner // the process may not have observed that yet
-		}
-		return b.believes(func(v *jobVersion) bool { return v.uid == owner })
-	}
-	switch q.resource {
-	case q.from.jobs:
-		if !b.believes(over) {
-			j.violated("the job was deleted, which is not over")
-		}
-	case "pods":
-		if !ours(&b.pod.child) {
-			j.violated("pod %s was deleted, which belongs to somebody else", q.name)
-		}
-		if b.pod.phase != "Failed" && !b.believes(unwanted) {
-			j.violated("pod %s was deleted, which the job asks for and which has not failed", q.name)
-		}
-	case "services":
-		if !ours(b.service) {
-			j.violated("service %s was deleted, which belongs to somebody else", q.name)
-		}
-		if !b.believes(unwanted) {
-			j.violated("service %s was deleted, which the job asks for", q.name)
-		}
-	default:
-		j.violated("DELETE %s %s", q.resource, q.name)
-	}
-}
-
-func (j *judge) patched(q *request, b before) {
-	was, is := b.job.status.terminal(), j.mirror.job().status.terminal()
-	if was != "" && is != was && !j.mirror.job().gone {
-		j.violated("the terminal condition %s became %q", was, is)
+// judgeRest judges what exists at the end.
+func (s *schedule) judgeRest() {
+	for _, v := range oracle.AtRest(s.history(), s.limits()) {
+		s.violated("%s", v.Text)
 	}
 }

@@ -29,7 +29,6 @@ type replicaType struct {
 	replicas    int
 	restart     string
 	unnumbered  bool // its only replica has a name without a number
-	after       bool // its replicas are created when the workers run
 }
 
 // pod returns the name of a replica of a replica type, and of the service that it may have.
@@ -38,28 +37,6 @@ func (m *manifest) pod(r *replicaType, index int) string {
 		return m.name + "-" + r.label
 	}
 	return fmt.Sprintf("%s-%s-%d", m.name, r.label, index)
-}
-
-// replicaType returns the replica type with a label.
-func (m *manifest) replicaType(label string) *replicaType {
-	for i := range m.rtypes {
-		if m.rtypes[i].label == label {
-			return &m.rtypes[i]
-		}
-	}
-	return nil
-}
-
-// services reports whether each replica has a service. The launcher of an MPIJob reaches its workers without.
-func (m *manifest) services() bool { return m.kind != kinds.MPIJob() }
-
-// dependents returns the other objects of a job, as resource/name.
-func (m *manifest) dependents() []string {
-	if m.kind != kinds.MPIJob() {
-		return nil
-	}
-	launcher := m.name + "-launcher"
-	return []string{"configmaps/" + m.name + "-config", "serviceaccounts/" + launcher, "roles/" + launcher, "rolebindings/" + launcher}
 }
 
 const (
@@ -111,7 +88,7 @@ func drawManifest(r *rand.Rand) *manifest {
 		m.withoutAutoscaler(r)
 	case kinds.MPIJob():
 		add("Launcher", "launcher", 1)
-		m.rtypes[0].unnumbered, m.rtypes[0].after = true, true
+		m.rtypes[0].unnumbered = true
 	}
 	add("Worker", "worker", 1+r.IntN(3))
 	return m
@@ -126,10 +103,6 @@ func (m *manifest) withoutAutoscaler(r *rand.Rand) {
 	}
 }
 
-func (m *manifest) replicaSpecsField() string { return m.kind.ReplicaSpecsField }
-
-func (m *manifest) container() string { return m.kind.Container }
-
 // spec returns the spec of the job as its user writes it.
 func (m *manifest) spec() map[string]any {
 	policy := map[string]any{"cleanPodPolicy": m.clean}
@@ -141,13 +114,13 @@ func (m *manifest) spec() map[string]any {
 	policy["suspend"] = m.suspend
 	rtypes := map[string]any{}
 	for _, r := range m.rtypes {
-		pod := map[string]any{"containers": []any{map[string]any{"name": m.container(), "image": "i"}}}
+		pod := map[string]any{"containers": []any{map[string]any{"name": m.kind.Container, "image": "i"}}}
 		if m.node != "" {
 			pod["nodeName"] = m.node
 		}
 		rtypes[r.name] = map[string]any{"replicas": r.replicas, "restartPolicy": r.restart, "template": map[string]any{"spec": pod}}
 	}
-	spec := map[string]any{"runPolicy": policy, m.replicaSpecsField(): rtypes}
+	spec := map[string]any{"runPolicy": policy, m.kind.ReplicaSpecsField: rtypes}
 	if m.all {
 		spec["successPolicy"] = "AllWorkers"
 	}
@@ -169,22 +142,4 @@ func encode(v any) []byte {
 		panic(err) // a value of this package: maps, lists, texts and numbers
 	}
 	return text
-}
-
-// decides returns the replica type that decides whether the job has succeeded, and the rule when it has.
-func (m *manifest) decides() (name string, done func(pods map[string]*pod, wanted, succeeded, running int) bool) {
-	all := func(_ map[string]*pod, wanted, succeeded, _ int) bool { return wanted > 0 && succeeded == wanted }
-	if first := m.rtypes[0].name; first != "PS" && first != "Worker" {
-		return first, all
-	}
-	switch {
-	case m.elastic:
-		return "Worker", func(_ map[string]*pod, _, succeeded, _ int) bool { return succeeded > 0 }
-	case m.all || m.kind != kinds.TFJob():
-		return "Worker", all
-	}
-	return "Worker", func(pods map[string]*pod, wanted, succeeded, _ int) bool {
-		first := pods[m.name+"-worker-0"]
-		return wanted > 0 && (first != nil && first.phase == "Succeeded" || succeeded == wanted)
-	}
 }

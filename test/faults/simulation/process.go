@@ -1,20 +1,41 @@
 package simulation
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
-// trouble counts the failures of a process with the watch of one resource.
-type trouble struct{ failures int }
+// process is one run of the operator, as the API server sees it.
+type process struct {
+	id   int
+	gate *gate
+	dead bool // guarded by gate.mu
+	stop context.CancelFunc
+	done chan struct{}
+	// knows is, for each resource, a version: no reconcile that runs can be based on an older one.
+	knows map[string]int64
+	// made are the UIDs of the objects whose creation was confirmed to it, since its last live read.
+	made map[string]bool
+	// failures counts, for each resource that it has begun to list or watch, the failed requests. Guarded by gate.mu.
+	failures map[string]int
+}
+
+// fail records that a reflector may back off.
+func (p *process) fail(resource string) {
+	p.gate.mu.Lock()
+	defer p.gate.mu.Unlock()
+	if n, known := p.failures[resource]; known {
+		p.failures[resource] = n + 1
+	}
+}
 
 // backOff returns the longest time that a reflector may now wait before its next request. client-go draws the actual time. The
 // adversary does not look before the longest has passed, so the draw decides nothing.
-func (t *trouble) backOff() time.Duration {
+func backOff(failures int) time.Duration {
 	const longest = time.Minute
 	d := 1600 * time.Millisecond
-	for range t.failures {
-		if d *= 2; d > longest {
-			d = longest
-			break
-		}
+	for range failures {
+		d = min(2*d, longest)
 	}
 	return d + 1200*time.Millisecond
 }
@@ -23,47 +44,45 @@ func (t *trouble) backOff() time.Duration {
 // knew when the reconcile began; when the process has no request in flight, no reconcile runs. A watch that was cut and restarts
 // holds its events until a list has returned the current version of the store, which may fail several times.
 func (p *process) observe() {
-	p.gate.mu.Lock()
-	defer p.gate.mu.Unlock()
-	asks := map[string]bool{}
-	for _, q := range p.gate.parked {
+	listing := map[string]bool{}
+	for _, q := range p.gate.requests() {
 		switch {
-		case q.from != p || q.resource == "events" || q.resource == "discovery":
+		case q.from != p || q.Resource == "events" || q.discovers():
 		case q.reflects():
-			asks[q.resource] = true
+			listing[q.Resource] = true
 		default:
 			return
 		}
 	}
-	for _, s := range p.gate.streams {
-		if s.from == p && !s.held && !asks[s.resource] {
-			p.knows[s.resource] = max(p.knows[s.resource], s.position)
+	for _, w := range p.gate.open() {
+		if resource := w.Resource.Plural; w.from == p && !w.held && !listing[resource] {
+			p.knows[resource] = max(p.knows[resource], w.Position)
 		}
 	}
 }
 
 // missing returns how long at most a reflector of the process waits; 0 if none does.
-func (p *process) missing() time.Duration {
-	p.gate.mu.Lock()
-	defer p.gate.mu.Unlock()
-	there, asksFirst := map[string]bool{}, false
-	for _, q := range p.gate.parked {
-		if q.from == p && q.resource == "discovery" {
-			asksFirst = true // after 410 a watch begins again with a discovery request: is its kind served?
+func (p *process) missing() (longest time.Duration) {
+	isThere := map[string]bool{}
+	discovers := false
+	for _, q := range p.gate.requests() {
+		if q.from == p && q.discovers() {
+			discovers = true // after 410 a watch begins again with a discovery request: is its kind served?
 		}
 		if q.from == p && q.reflects() {
-			there[q.resource] = true
+			isThere[q.Resource] = true
 		}
 	}
-	for _, s := range p.gate.streams {
-		if s.from == p {
-			there[s.resource] = true
+	for _, w := range p.gate.open() {
+		if w.from == p {
+			isThere[w.Resource.Plural] = true
 		}
 	}
-	var longest time.Duration
-	for resource, t := range p.watched {
-		if builtIn := resource == "pods" || resource == "services"; !there[resource] && (builtIn || !asksFirst) {
-			longest = max(longest, t.backOff())
+	p.gate.mu.Lock()
+	defer p.gate.mu.Unlock()
+	for resource, failures := range p.failures {
+		if isBuiltIn := resource == "pods" || resource == "services"; !isThere[resource] && (isBuiltIn || !discovers) {
+			longest = max(longest, backOff(failures))
 		}
 	}
 	return longest

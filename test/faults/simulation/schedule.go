@@ -41,25 +41,21 @@ type schedule struct {
 	rng      *rand.Rand
 	profile  profile
 	manifest *manifest
-	model    *apimodel.Model
-	cache    cache
-	mirror   *mirror
 	user     user
-	judge    judge
+	evidence evidence
 	begin    time.Time
 
 	processes []*process // all that ever ran
 	running   []*process
-	absorbed  int64 // the version that the mirror has reached
 
 	// intercept corrupts the operator's work, to test whether the judge notices; nil except in tests of the judge.
-	intercept func(*request) (answer, bool)
+	intercept func(*request) (apimodel.Answer, bool)
 }
 
 // Run runs the schedule of a seed in its own bubble.
 func Run(t *testing.T, seed uint64) Outcome { return run(t, seed, nil) }
 
-func run(t *testing.T, seed uint64, intercept func(*request) (answer, bool)) (outcome Outcome) {
+func run(t *testing.T, seed uint64, intercept func(*request) (apimodel.Answer, bool)) (outcome Outcome) {
 	synctest.Test(t, func(*testing.T) {
 		s := newSchedule(seed)
 		s.intercept = intercept
@@ -72,13 +68,10 @@ func run(t *testing.T, seed uint64, intercept func(*request) (answer, bool)) (ou
 func newSchedule(seed uint64) *schedule {
 	rng := rand.New(rand.NewPCG(seed, 0x5701c))
 	m := drawManifest(rng)
-	s := &schedule{Outcome: Outcome{Seed: seed, Faults: map[string]int{}}, gate: &gate{arrived: make(chan struct{}, 1), served: discovery(m.kind)}, rng: rng,
-		manifest: m, mirror: newMirror(m), profile: drawProfile(rng), begin: time.Now()}
-	s.model = apimodel.New(time.Now, resources(m.kind)...)
-	s.cache = cache{s.model}
-	s.absorbed = s.model.Version()
+	s := &schedule{Outcome: Outcome{Seed: seed, Faults: map[string]int{}}, rng: rng, manifest: m, profile: drawProfile(rng), begin: time.Now(),
+		gate:     &gate{model: apimodel.New(time.Now, resources(m.kind)...), arrived: make(chan struct{}, 1)},
+		evidence: evidence{malformed: map[string]string{}}}
 	s.user = user{schedule: s}
-	s.judge = judge{schedule: s, excused: map[string]int{}}
 	return s
 }
 
@@ -94,26 +87,6 @@ func resources(kind *training.Kind) []apimodel.Resource {
 		all = append(all, apimodel.Resource{Group: d.Group, Version: d.Version, Plural: d.Plural, Kind: d.Kind, Status: d == training.Autoscalers(), Namespaced: true})
 	}
 	return all
-}
-
-// discovery returns a minimal description of what is served; how it changes is the subject of package disruption.
-func discovery(kind *training.Kind) map[string][]byte {
-	versions := map[string][]any{}
-	for _, r := range resources(kind) {
-		version := "/api/" + r.Version
-		if r.Group != "" {
-			version = "/apis/" + r.Group + "/" + r.Version
-		}
-		for _, name := range []string{r.Plural, r.Plural + "/status"} {
-			versions[version] = append(versions[version], map[string]any{"name": name, "kind": r.Kind, "namespaced": r.Namespaced})
-		}
-	}
-	served := map[string][]byte{}
-	for path, list := range versions {
-		version := strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")
-		served[path] = encode(map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": list})
-	}
-	return served
 }
 
 // note writes one line of the trace.
@@ -144,6 +117,7 @@ func (s *schedule) run() {
 	}
 	s.settle()
 	s.fair()
+	s.judge()
 }
 
 // warmUp lets the first process read everything.
@@ -152,37 +126,28 @@ func (s *schedule) warmUp() {
 		s.settle()
 		for _, q := range s.requests() {
 			if !q.writes() {
-				s.reply(q, s.serve(q, false))
+				s.reply(q, s.serve(q, false), nil)
 			}
 		}
 	}
 }
 
-// settle waits until nothing moves in any process, and records what was committed.
+// settle waits until nothing moves in any process.
 func (s *schedule) settle() {
 	synctest.Wait()
-	s.absorb()
 	for _, p := range s.running {
 		p.observe()
 	}
 	s.Steps++
 }
 
-// absorb brings the mirror up to date with the model.
-func (s *schedule) absorb() {
-	for _, c := range s.model.Changes(s.absorbed) {
-		s.mirror.absorb(c, s.user.broken)
-		s.absorbed = c.Version
-	}
-}
-
 // start runs one more process of the operator.
 func (s *schedule) start() {
-	p := &process{id: len(s.processes), gate: s.gate, jobs: s.manifest.kind.Plural, watched: map[string]*trouble{}, knows: map[string]int64{}, made: map[string]string{}, done: make(chan struct{})}
+	p := &process{id: len(s.processes), gate: s.gate, failures: map[string]int{}, knows: map[string]int64{}, made: map[string]bool{}, done: make(chan struct{})}
 	c, err := controller.New(controller.Options{
-		Config: &rest.Config{Host: "http://model", QPS: -1, Transport: p, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
-		Name:   operator.Name, Watches: operator.Watches([]*training.Kind{s.manifest.kind}, operator.NewMetrics(prometheus.NewRegistry())), Workers: 1, EventQPS: -1, Identity: "me", Log: zap.NewNop(),
-		Registry: prometheus.NewRegistry(), Now: time.Now})
+		Config: &rest.Config{Host: "http://model", QPS: -1, Transport: apimodel.Transport(p.send), ContentConfig: rest.ContentConfig{ContentType: jsonType}},
+		Name:   operator.Name, Watches: operator.Watches([]*training.Kind{s.manifest.kind}, operator.NewMetrics(prometheus.NewRegistry())),
+		Workers: 1, EventQPS: -1, Identity: "me", Log: zap.NewNop(), Registry: prometheus.NewRegistry(), Now: time.Now})
 	if err != nil {
 		panic(fmt.Sprintf("make the controller: %v", err)) // these options work
 	}
@@ -194,7 +159,8 @@ func (s *schedule) start() {
 			panic(fmt.Sprintf("a process without an election ended by itself: %v", err))
 		}
 	}()
-	s.processes, s.running = append(s.processes, p), append(s.running, p)
+	s.processes = append(s.processes, p)
+	s.running = append(s.running, p)
 	s.note("process %d starts", p.id)
 }
 
@@ -208,9 +174,8 @@ func (s *schedule) crash(p *process) {
 
 // finish ends all processes and waits for their goroutines: a bubble cannot end before they do.
 func (s *schedule) finish() Outcome {
-	for len(s.running) > 0 {
-		s.kill(s.running[0])
-		s.running = s.running[1:]
+	for _, p := range s.running {
+		s.kill(p)
 	}
 	for _, p := range s.processes {
 		<-p.done
@@ -233,6 +198,5 @@ func (s *schedule) request(who, method, path, contentType string, body []byte) i
 	if code >= 400 && code != http.StatusNotFound && code != http.StatusConflict {
 		panic(fmt.Sprintf("seed %d: %s: %s %s %s: %s", s.Seed, who, method, path, body, answer))
 	}
-	s.absorb()
 	return code
 }

@@ -1,12 +1,14 @@
 package server
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,25 +17,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/rest"
 
 	"stoic/test/faults/apimodel"
 )
 
 // Request is a request of a client.
-type Request struct {
-	Method string
-	// Resource has the subresource, as in "pods/status"; "" is a request for discovery.
-	Resource, Namespace, Name string
-	Watch                     bool
-	URL                       *url.URL
-	Body                      []byte
-	Gone                      <-chan struct{} // closed when its client no longer waits
-}
+type Request = apimodel.Request
 
 // Server serves one model. Once requests arrive, its fields may be used only within Locked.
 type Server struct {
 	*apimodel.Model
-	URL string
 	// Before is called before each request is served, without the lock, and may wait. If it returns a Status, that is the answer
 	// instead of the model's.
 	Before func(Request) *metav1.Status
@@ -43,109 +37,152 @@ type Server struct {
 	Held        map[string]bool // resources whose watches are silent
 
 	mu      sync.Mutex
-	changed *sync.Cond
-	cuts    int
+	watches []*watch
 	ending  bool
+}
+
+// watch is a watch that has begun.
+type watch struct {
+	*apimodel.Watch
+	events *apimodel.Events
 }
 
 // New serves resources until the test ends.
 func New(t testing.TB, resources ...apimodel.Resource) *Server {
 	t.Helper()
 	s := &Server{Model: apimodel.New(time.Now, resources...), Held: map[string]bool{}}
-	s.changed = sync.NewCond(&s.mu)
-	front := httptest.NewServer(s)
-	s.URL = front.URL
 	t.Cleanup(func() {
-		s.Locked(func() { s.ending = true })
-		front.CloseClientConnections()
-		front.Close()
+		s.Locked(func() {
+			s.ending = true
+			s.Cut()
+		})
 	})
 	return s
 }
 
-// Locked runs f while no request is served.
+// Config returns the configuration of a client.
+func (s *Server) Config() *rest.Config {
+	return &rest.Config{Host: "http://model", QPS: -1, Transport: s.transport(), ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+}
+
+// Listen serves the model on a loopback address until the test ends, for programs that read the address from a kubeconfig.
+func (s *Server) Listen(t testing.TB) (address string) {
+	t.Helper()
+	proxy := &httputil.ReverseProxy{Transport: s.transport(), FlushInterval: -1,
+		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "model"}) },
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }}
+	front := httptest.NewServer(proxy)
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+	})
+	return front.URL
+}
+
+// Locked runs f while no request is served. Then watches receive what it has changed.
 func (s *Server) Locked(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.deliver()
 	f()
-	s.changed.Broadcast()
+}
+
+// deliver sends to each watch what it has not received. The caller holds the lock.
+func (s *Server) deliver() {
+	for _, w := range s.watches {
+		if s.Held[w.Resource.Plural] {
+			continue
+		}
+		events, ended := s.More(w.Watch)
+		w.events.Send(events)
+		if ended {
+			w.events.End()
+		}
+	}
+	s.watches = slices.DeleteFunc(s.watches, func(w *watch) bool { return w.events.Ended() })
 }
 
 // Cut ends all watches. The caller holds the lock.
-func (s *Server) Cut() { s.cuts++ }
-
-// ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	q, err := read(r)
-	if err != nil {
-		answer(w, Refusal(http.StatusBadRequest, err.Error()))
-		return
+func (s *Server) Cut() {
+	for _, w := range s.watches {
+		w.events.End()
 	}
+	s.watches = nil
+}
+
+// transport answers a client's requests until it no longer waits, also while Before waits.
+func (s *Server) transport() apimodel.Transport {
+	return func(q *Request) (apimodel.Answer, error) {
+		type result struct {
+			apimodel.Answer
+			error
+		}
+		done := make(chan result, 1)
+		go func() {
+			a, err := s.answer(q)
+			done <- result{a, err}
+		}()
+		select {
+		case r := <-done:
+			return r.Answer, r.error
+		case <-q.Gone:
+			return apimodel.Answer{}, context.Cause(q.Context())
+		}
+	}
+}
+
+var errEnding = errors.New("the test has ended")
+
+func (s *Server) answer(q *Request) (a apimodel.Answer, err error) {
 	var before func(Request) *metav1.Status
-	s.Locked(func() { before = s.Before })
+	s.Locked(func() {
+		before = s.Before
+		if s.ending {
+			err = errEnding
+		}
+	})
+	if err != nil {
+		return a, err
+	}
 	lost := false
 	if before != nil {
-		if no := before(q); no != nil && no.Code != 0 {
-			answer(w, no)
-			return
-		} else if no != nil {
-			lost = true
+		no := before(*q)
+		if no != nil && no.Code != 0 {
+			return refuse(no), nil
 		}
+		lost = no != nil
 	}
 	if q.Watch {
-		s.watch(w, r, q)
-		return
+		s.Locked(func() { a = s.watch(q) })
+		return a, nil
 	}
-	var code int
-	var body []byte
 	var after func(Request)
-	s.Locked(func() { code, body = s.Do(r); after = s.After })
+	s.Locked(func() {
+		a.Code, a.Body = s.Do(q.Request)
+		after = s.After
+	})
 	if after != nil {
-		after(q)
+		after(*q)
 	}
 	if lost {
-		panic(http.ErrAbortHandler)
+		return a, io.EOF
 	}
-	write(w, code, body)
+	return a, nil
 }
 
-// read reads a request, so that its body can be read again.
-func read(r *http.Request) (Request, error) {
-	body, err := io.ReadAll(r.Body)
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	q := Request{Method: r.Method, URL: r.URL, Body: body, Watch: apimodel.IsWatch(r), Gone: r.Context().Done()}
-	q.Resource, q.Namespace, q.Name = apimodel.Target(r.URL.Path)
-	return q, err
-}
-
-func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// watch begins a watch. The caller holds the lock.
+func (s *Server) watch(q *Request) apimodel.Answer {
 	if s.NoWatchList && q.URL.Query().Has("sendInitialEvents") {
-		answer(w, Refusal(http.StatusUnprocessableEntity, "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"))
-		return
+		return refuse(Refusal(http.StatusUnprocessableEntity, "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"))
 	}
-	stream, events, code, body := s.Begin(r)
-	if stream == nil {
-		write(w, code, body)
-		return
+	wanted, code, body := s.Watching(q.Request)
+	if wanted == nil {
+		return apimodel.Answer{Code: code, Body: body}
 	}
-	defer context.AfterFunc(r.Context(), func() { s.Locked(func() {}) })()
-	w.Header().Set("Content-Type", "application/json")
-	for cuts := s.cuts; ; s.changed.Wait() {
-		ended := false
-		if !s.Held[q.Resource] {
-			var more []byte
-			more, ended = s.More(stream)
-			events = append(events, more...)
-		}
-		_, _ = w.Write(events) // if the client no longer exists, its request ends
-		events = nil
-		w.(http.Flusher).Flush()
-		if ended || s.ending || s.cuts != cuts || r.Context().Err() != nil {
-			return
-		}
-	}
+	w := &watch{wanted, apimodel.NewEvents()}
+	w.events.Send(s.Begin(wanted, s.Version()))
+	s.watches = append(s.watches, w)
+	return apimodel.Answer{Code: http.StatusOK, Events: w.events}
 }
 
 // Lost returns the value with which Before has a request served and its answer lost.
@@ -158,20 +195,12 @@ func Refusal(code int, message string) *metav1.Status {
 	return &status
 }
 
-func answer(w http.ResponseWriter, status *metav1.Status) {
+func refuse(status *metav1.Status) apimodel.Answer {
 	said := *status
 	said.Kind, said.APIVersion = "Status", "v1"
 	body, err := json.Marshal(said)
 	if err != nil {
 		panic(err) // a Status has a JSON form
 	}
-	write(w, int(said.Code), body)
-}
-
-func write(w http.ResponseWriter, code int, body []byte) {
-	if w.Header().Set("Content-Type", "application/json"); !bytes.HasPrefix(body, []byte("{")) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	}
-	w.WriteHeader(code)
-	_, _ = w.Write(body) // a client that no longer exists needs no answer
+	return apimodel.Answer{Code: int(said.Code), Body: body}
 }
