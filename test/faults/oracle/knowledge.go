@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -31,9 +30,6 @@ func Informed() Rules {
 
 func informed(c *Case) (found []string) {
 	for _, e := range c.Journal {
-		if e.Verb == "create" && e.Code == http.StatusConflict && c.Limits.Made(e) && c.mustSee(e) {
-			found = append(found, fmt.Sprintf("%s %s was created again by the process that had created it", e.Resource, e.Name))
-		}
 		if !took(e) || e.Resource == "events" || e.Verb == "get" {
 			continue
 		}
@@ -50,21 +46,6 @@ func informed(c *Case) (found []string) {
 		}
 	}
 	return found
-}
-
-// mustSee reports whether the author of a request sees the object with its name: it is an object of its own, and its label, by which
-// the operator's watch selects, was there in each version that it may believe in.
-func (c *Case) mustSee(e proxy.Entry) bool {
-	made := &unstructured.Unstructured{}
-	if made.UnmarshalJSON(e.Request.Body) != nil {
-		return false
-	}
-	seen := c.seen(e)
-	last := seen[len(seen)-1].Object.GetUID()
-	return !slices.ContainsFunc(seen, func(v history.Version) bool {
-		isHidden := v.Object.GetLabels()["training.kubeflow.org/operator-name"] == "" || c.rules.Owner(v.Object) != c.rules.Owner(made)
-		return v.Object.GetUID() == last && (v.Type == watch.Deleted || isHidden)
-	})
 }
 
 // believes reports whether the author of a request may believe in a version of the subject for which this is true.

@@ -69,8 +69,6 @@ type Limits struct {
 	Edited bool
 	// Known returns the time by which everything that was reported of a resource is known to the author of a request; see Informed.
 	Known func(e proxy.Entry, resource string) time.Time
-	// Made reports whether the author of a request that creates an object knows that it has created the one that exists.
-	Made func(e proxy.Entry) bool
 	// Malformed returns the path of the problem in the spec of a job, or ""; nil: there is none.
 	Malformed func(job *unstructured.Unstructured) string
 	// Paths are those of the fields for which the job is rejected at some point of its run.

@@ -14,7 +14,8 @@ import (
 	"stoic/test/faults/history"
 )
 
-// AtRest judges what exists when nothing changes any longer, where there is no run to compare with.
+// AtRest judges what exists of a training job when nothing changes any longer, where there is no run to compare with. It does not
+// know what an MPIJob has beside its pods.
 //
 //	the job         its dependents                                 its status
 //	is deleted      none that name it as their owner               -
@@ -162,14 +163,13 @@ func (r *rest) judgeRunning(job *unstructured.Unstructured) {
 			r.judgeReplica(job, t, i, name)
 		}
 	}
-	r.judgeDependents(job)
 	for name := range r.pods {
 		if !wanted[name] {
 			r.violated("pod %s is one that the job does not ask for", name)
 		}
 	}
 	for name := range r.services {
-		if !wanted[name] || !hasServices(job) {
+		if !wanted[name] {
 			r.violated("service %s is one that the job does not ask for", name)
 		}
 	}
@@ -182,74 +182,20 @@ func (r *rest) judgeRunning(job *unstructured.Unstructured) {
 func (r *rest) judgeReplica(job *unstructured.Unstructured, t replicaType, index int, name string) {
 	pod := r.pods[name]
 	switch {
-	case pod == nil && (r.isTaken(r.view.Pod(name)) || r.hasSucceeded(job, t, index) || t.name == "Launcher" && r.isWorkerTaken(job) || r.isDependentTaken(job)):
+	case pod == nil && (r.isTaken(r.view.Pod(name)) || r.hasSucceeded(job, t, index)):
 	case pod == nil:
 		r.violated("pod %s is missing", name)
 	case history.Phase(pod) == "Failed":
 		r.violated("pod %s has failed, and the job neither has nor goes on", name)
 	}
-	if hasServices(job) && !r.services[name] && !r.isTaken(r.view.Service(name)) {
+	if !r.services[name] && !r.isTaken(r.view.Service(name)) {
 		r.violated("service %s is missing", name)
 	}
-}
-
-// judgeDependents judges what the pods of an MPIJob need.
-func (r *rest) judgeDependents(job *unstructured.Unstructured) {
-	for _, d := range dependents(job) {
-		if strings.HasPrefix(d.kind, "Role") && (r.isWorkerTaken(job) || r.isDependentTaken(job)) {
-			continue // only the launcher needs it, and cannot start
-		}
-		if u := r.dependent(d); u == nil || history.Owner(u) != job.GetUID() && !r.isTaken(u) {
-			r.violated("%s %s is missing, or somebody else's, and nobody was told", d.kind, d.name)
-		}
-	}
-}
-
-type dependent struct{ kind, name string }
-
-// dependents returns the objects of an MPIJob other than its pods. The launcher reaches the workers without services.
-func dependents(job *unstructured.Unstructured) []dependent {
-	if job.GetKind() != "MPIJob" {
-		return nil
-	}
-	launcher := job.GetName() + "-launcher"
-	return []dependent{{"ConfigMap", job.GetName() + "-config"}, {"ServiceAccount", launcher}, {"Role", launcher}, {"RoleBinding", launcher}}
-}
-
-func hasServices(job *unstructured.Unstructured) bool { return job.GetKind() != "MPIJob" }
-
-func (r *rest) dependent(d dependent) *unstructured.Unstructured {
-	i := slices.IndexFunc(r.view.Dependents, func(u *unstructured.Unstructured) bool { return u.GetKind() == d.kind && u.GetName() == d.name })
-	if i < 0 {
-		return nil
-	}
-	return r.view.Dependents[i]
 }
 
 // isTaken reports whether an object exists that is not the job's, and an event reports it.
 func (r *rest) isTaken(u *unstructured.Unstructured) bool {
 	return u != nil && r.hasEvent(func(e map[string]any) bool { return e["reason"] == "NameConflict" })
-}
-
-// isDependentTaken reports whether another owner has the name of an object that pods need, so that no pod is created: for example
-// an orphan of a job of the same name that was deleted with the policy Orphan.
-func (r *rest) isDependentTaken(job *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(dependents(job), func(d dependent) bool {
-		u := r.dependent(d)
-		return u != nil && history.Owner(u) != job.GetUID() && r.isTaken(u)
-	})
-}
-
-// isWorkerTaken reports whether another owner has the name of a worker, so that what waits for the workers waits forever.
-func (r *rest) isWorkerTaken(job *unstructured.Unstructured) bool {
-	for _, t := range replicaTypes(job) {
-		for i := range t.replicas {
-			if name := t.podName(job, i); t.name == "Worker" && r.pods[name] == nil && r.isTaken(r.view.Pod(name)) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // hasSucceeded reports whether the ledger names a replica as succeeded. What it names must have happened.
@@ -365,11 +311,8 @@ func replicaTypes(job *unstructured.Unstructured) (found []replicaType) {
 	return found
 }
 
-// podName returns the name of a replica, and of its service. A launcher has no index.
+// podName returns the name of a replica, and of its service.
 func (t replicaType) podName(job *unstructured.Unstructured, index int) string {
-	if t.name == "Launcher" {
-		return job.GetName() + "-launcher"
-	}
 	return fmt.Sprintf("%s-%s-%d", job.GetName(), strings.ToLower(t.name), index)
 }
 

@@ -102,10 +102,9 @@ func (s *schedule) collectorSteps(c *choices) {
 // user is the user who wrote the job, and any other client that may write to it and its children.
 type user struct {
 	*schedule
-	broken    string // the path of the error in the spec now; "" if there is none
-	made      int    // how many jobs
-	tampered  bool   // a user wrote the status, or the ledger, of this very job
-	hidden    []string
+	broken    string   // the path of the error in the spec now; "" if there is none
+	made      int      // how many jobs
+	tampered  bool     // a user wrote the status, or the ledger, of this very job
 	strangers []string // resource/name of foreign objects
 }
 
@@ -165,9 +164,6 @@ func (u *user) steps(c *choices) {
 	c.add((w+1)/2, u.squat)
 	if u.broken != "" {
 		c.add(3*w, u.repair)
-	}
-	if len(u.hidden) > 0 {
-		c.add(w, u.show)
 	}
 	for _, p := range u.pods() {
 		if p.owner == "" {
@@ -243,7 +239,7 @@ func (u *user) tamper() {
 	case 5:
 		set(map[string]any{"conditions": []any{map[string]any{"type": "Running", "status": "True"}, map[string]any{"type": "Restarting", "status": "True"}}})
 	default:
-		u.edit(map[string]any{"metadata": map[string]any{"annotations": map[string]any{labelLedger: pick(u.rng, any(nil), "{", `{"job":"other","restarts":9}`)}}})
+		u.edit(map[string]any{"metadata": map[string]any{"annotations": map[string]any{history.LedgerAnnotation: pick(u.rng, any(nil), "{", `{"job":"other","restarts":9}`)}}})
 	}
 }
 
@@ -273,35 +269,10 @@ func (u *user) deletePod(p *pod) {
 	u.request("user", http.MethodDelete, podPath(p.name), jsonType, []byte(`{}`))
 }
 
-// relabel changes a label of a pod: labels are for listing, and the operator's watch selects by one of them.
+// relabel changes a label of a pod that is for listing only.
 func (u *user) relabel(p *pod) {
-	labels := map[string]any{}
-	switch u.rng.IntN(4) {
-	case 0:
-		labels[labelIndex] = "5000"
-	case 1:
-		labels[labelIndex] = "x"
-	case 2:
-		labels[labelRole] = nil
-	default:
-		labels[labelOperator] = nil
-		u.hidden = append(u.hidden, p.name)
-		for _, process := range u.processes {
-			delete(process.made, p.uid) // it no longer sees the pod
-		}
-	}
-	u.request("user", http.MethodPatch, podPath(p.name), mergeType, encode(map[string]any{"metadata": map[string]any{"labels": labels}}))
-}
-
-// show restores the label of all pods that were hidden.
-func (u *user) show() {
-	for _, name := range u.hidden {
-		if u.model.Object("pods", namespace, name) != nil {
-			u.request("user", http.MethodPatch, podPath(name), mergeType,
-				encode(map[string]any{"metadata": map[string]any{"labels": map[string]any{labelOperator: u.manifest.kind.Controller}}}))
-		}
-	}
-	u.hidden = nil
+	change := pick(u.rng, map[string]any{labelIndex: "5000"}, map[string]any{labelIndex: "x"}, map[string]any{labelRole: nil})
+	u.request("user", http.MethodPatch, podPath(p.name), mergeType, encode(map[string]any{"metadata": map[string]any{"labels": change}}))
 }
 
 // leave deletes the foreign objects.
@@ -314,9 +285,7 @@ func (u *user) leave() {
 
 // The names that the operator and its users share.
 const (
-	labelOperator = "training.kubeflow.org/operator-name"
-	labelJob      = "training.kubeflow.org/job-name"
-	labelRole     = "training.kubeflow.org/replica-type"
-	labelIndex    = "training.kubeflow.org/replica-index"
-	labelLedger   = "training.kubeflow.org/ledger"
+	labelJob   = "training.kubeflow.org/job-name"
+	labelRole  = "training.kubeflow.org/replica-type"
+	labelIndex = "training.kubeflow.org/replica-index"
 )

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"stoic/test/faults/apimodel"
 )
 
@@ -175,32 +173,14 @@ func (s *schedule) serve(q *request, stale bool) apimodel.Answer {
 			return a
 		}
 	}
-	if q.Method == http.MethodGet && q.Name == "" {
-		clear(q.from.made) // a reconcile reads around caches that lag; what comes after it may trust them again
-	}
 	version := s.model.Version()
-	was := s.uidNow(q)
 	a := s.carryOut(q)
 	s.note("serve %s -> %d%s", short(q), a.Code, said(a.Code, a.Body))
-	if a.Code == http.StatusCreated {
-		q.made = string(s.uidNow(q))
-	}
 	if s.model.Version() != version {
 		s.Writes++
-	}
-	if s.model.Version() != version || a.Code == http.StatusConflict {
-		s.evidence.record(q, version, a, was)
+		s.evidence.record(q, version, a)
 	}
 	return a
-}
-
-// uidNow returns the UID of the object with the name that a request creates; "" if there is none, or it creates nothing.
-func (s *schedule) uidNow(q *request) types.UID {
-	if q.Method != http.MethodPost {
-		return ""
-	}
-	uid, _ := apimodel.Get(s.model.Object(q.Resource, q.Namespace, nameIn(q.Body)), "metadata", "uid").(string)
-	return types.UID(uid)
 }
 
 // said returns the message of a rejection.

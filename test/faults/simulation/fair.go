@@ -25,7 +25,6 @@ func (s *schedule) fair() {
 		s.start()
 	}
 	s.user.leave()
-	s.user.show()
 	if s.rng.IntN(2) == 0 && s.user.broken != "" && s.user.job() != nil {
 		s.user.repair()
 	}

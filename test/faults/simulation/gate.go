@@ -35,7 +35,6 @@ type request struct {
 	key     string // what it is sorted by; the same in every run with the same seed
 	answers chan result
 	answer  *apimodel.Answer // it was carried out, and its sender has not received this answer yet
-	made    string           // the UID of what it has created
 }
 
 // result is what the sender of a request receives.
@@ -149,9 +148,6 @@ func (g *gate) open() []*watch {
 // reply sends the answer to a request.
 func (g *gate) reply(q *request, a apimodel.Answer, err error) {
 	g.remove(q)
-	if a.Code == http.StatusCreated {
-		q.from.made[q.made] = true
-	}
 	if a.Code == http.StatusOK && q.reflects() && !q.Watch {
 		for _, w := range g.open() { // the list has returned the current version of the store, so watches pass on what they held
 			if w.from == q.from && w.Resource.Plural == q.Resource {

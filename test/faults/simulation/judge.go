@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	kwatch "k8s.io/apimachinery/pkg/watch"
 
 	"stoic/test/faults/apimodel"
@@ -23,15 +22,14 @@ import (
 type evidence struct {
 	journal []proxy.Entry
 	knows   []map[string]int64 // by the number of the entry
-	made    []bool             // its author knows that it has created the object that exists
 	// malformed are the paths of the problems in specs, by UID and generation of the job.
 	malformed map[string]string
 }
 
 func at(version int64) time.Time { return time.Unix(0, version) }
 
-// record adds a request that was carried out at a version. was is the UID of the object with its name at that time.
-func (e *evidence) record(q *request, version int64, a apimodel.Answer, was types.UID) {
+// record adds a request that was carried out at a version.
+func (e *evidence) record(q *request, version int64, a apimodel.Answer) {
 	verbs := map[string]string{http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete", http.MethodGet: "get"}
 	resource, subresource, _ := strings.Cut(q.Resource, "/")
 	name := q.Name
@@ -43,7 +41,6 @@ func (e *evidence) record(q *request, version int64, a apimodel.Answer, was type
 		group = steps[2]
 	}
 	e.knows = append(e.knows, maps.Clone(q.from.knows))
-	e.made = append(e.made, was != "" && q.from.made[string(was)])
 	e.journal = append(e.journal, proxy.Entry{
 		Request: proxy.Request{Number: len(e.journal), Verb: verbs[q.Method], Group: group, Resource: resource, Subresource: subresource,
 			Namespace: q.Namespace, Name: name, Query: q.query, Body: q.Body},
@@ -81,7 +78,6 @@ func (s *schedule) limits() oracle.Limits {
 	return oracle.Limits{
 		Edited:    s.user.tampered,
 		Known:     func(e proxy.Entry, resource string) time.Time { return at(s.evidence.knows[e.Number][resource]) },
-		Made:      func(e proxy.Entry) bool { return s.evidence.made[e.Number] },
 		Malformed: func(job *unstructured.Unstructured) string { return s.evidence.malformed[generationOf(job)] },
 	}
 }

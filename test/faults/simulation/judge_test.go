@@ -32,7 +32,6 @@ func TestJudgeNotices(t *testing.T) {
 			return apimodel.Answer{}, false
 		}, "without a UID"},
 		{"it creates no services", pretend(http.MethodPost, "services", http.StatusCreated), "come to rest"},
-		{"it creates no RoleBindings", pretend(http.MethodPost, "rolebindings", http.StatusCreated), "RoleBinding j-launcher is missing"},
 		{"it reports nothing", pretend(http.MethodPost, "events", http.StatusCreated), "no event tells"},
 		{"it records nothing", pretend(http.MethodPatch, "/status", http.StatusOK), "at rest"},
 		{"it deletes nothing", pretend(http.MethodDelete, "", http.StatusOK), "rest"}, // it retries endlessly, or leaves what it should not

@@ -28,14 +28,10 @@ type replicaType struct {
 	name, label string
 	replicas    int
 	restart     string
-	unnumbered  bool // its only replica has a name without a number
 }
 
 // pod returns the name of a replica of a replica type, and of the service that it may have.
 func (m *manifest) pod(r *replicaType, index int) string {
-	if r.unnumbered {
-		return m.name + "-" + r.label
-	}
 	return fmt.Sprintf("%s-%s-%d", m.name, r.label, index)
 }
 
@@ -54,10 +50,9 @@ func maybe(r *rand.Rand, oneIn int, of ...int64) *int64 {
 	return &n
 }
 
-// drawManifest draws a job of any kind of the first version. An MPIJob of version v2beta1 is not drawn: the Job that launches it
-// needs the controller of Jobs, which the fault rig has.
+// drawManifest draws a job of any kind but MPIJob, which the fault rig has.
 func drawManifest(r *rand.Rand) *manifest {
-	m := &manifest{kind: pick(r, kinds.TFJob(), kinds.TFJob(), kinds.PyTorchJob(), kinds.PyTorchJob(), kinds.XGBoostJob(), kinds.PaddleJob(), kinds.JAXJob(), kinds.MPIJob()),
+	m := &manifest{kind: pick(r, kinds.TFJob(), kinds.TFJob(), kinds.PyTorchJob(), kinds.PyTorchJob(), kinds.XGBoostJob(), kinds.PaddleJob(), kinds.JAXJob()),
 		name: jobName, clean: pick(r, "All", "Running", "None"),
 		ttl: maybe(r, 5, 0, 20, 200), deadline: maybe(r, 6, 8, 60, 250), backoff: maybe(r, 4, 0, 1, 2), suspend: r.IntN(8) == 0,
 		node: pick(r, "", "n", "n")}
@@ -86,9 +81,6 @@ func drawManifest(r *rand.Rand) *manifest {
 			add("Master", "master", 1)
 		}
 		m.withoutAutoscaler(r)
-	case kinds.MPIJob():
-		add("Launcher", "launcher", 1)
-		m.rtypes[0].unnumbered = true
 	}
 	add("Worker", "worker", 1+r.IntN(3))
 	return m

@@ -14,8 +14,6 @@ type process struct {
 	done chan struct{}
 	// knows is, for each resource, a version: no reconcile that runs can be based on an older one.
 	knows map[string]int64
-	// made are the UIDs of the objects whose creation was confirmed to it, since its last live read.
-	made map[string]bool
 	// failures counts, for each resource that it has begun to list or watch, the failed requests. Guarded by gate.mu.
 	failures map[string]int
 }

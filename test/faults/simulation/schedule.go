@@ -143,7 +143,7 @@ func (s *schedule) settle() {
 
 // start runs one more process of the operator.
 func (s *schedule) start() {
-	p := &process{id: len(s.processes), gate: s.gate, failures: map[string]int{}, knows: map[string]int64{}, made: map[string]bool{}, done: make(chan struct{})}
+	p := &process{id: len(s.processes), gate: s.gate, failures: map[string]int{}, knows: map[string]int64{}, done: make(chan struct{})}
 	c, err := controller.New(controller.Options{
 		Config: &rest.Config{Host: "http://model", QPS: -1, Transport: apimodel.Transport(p.send), ContentConfig: rest.ContentConfig{ContentType: jsonType}},
 		Name:   operator.Name, Watches: operator.Watches([]*training.Kind{s.manifest.kind}, operator.NewMetrics(prometheus.NewRegistry())),
