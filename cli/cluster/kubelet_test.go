@@ -4,61 +4,15 @@ package cluster
 
 import (
 	"encoding/json"
-	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
-
-const pods = "/api/v1/namespaces/default/pods"
-
-// status holds the fields of a pod that these tests read.
-type status struct {
-	Status struct {
-		Phase             string
-		ContainerStatuses []struct {
-			RestartCount int
-			LastState    struct{ Terminated struct{ ExitCode int } }
-		}
-	}
-}
-
-func (a *api) create(t *testing.T, name, policy string, annotations map[string]any) {
-	t.Helper()
-	p := pod(name, annotations)
-	p["spec"].(map[string]any)["restartPolicy"] = policy
-	if code, answer := a.do(t, http.MethodPost, pods, p); code != http.StatusCreated {
-		t.Fatalf("create the pod %s: status %d: %v", name, code, answer)
-	}
-}
-
-// until reads the pod until the condition holds; ok is false once the pod no longer exists.
-func (a *api) until(t *testing.T, name, what string, holds func(s status, ok bool) bool) {
-	t.Helper()
-	deadline := time.After(2 * time.Minute)
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		code, object := a.do(t, http.MethodGet, pods+"/"+name, nil)
-		content, err := json.Marshal(object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var s status
-		// The status of an error response is a string; the pod then no longer exists.
-		ok := code == http.StatusOK && json.Unmarshal(content, &s) == nil
-		if holds(s, ok) {
-			return
-		}
-		select {
-		case <-deadline:
-			t.Fatalf("in vain waited until %s %s; last seen: %s", name, what, content)
-		case <-ticker.C:
-		}
-	}
-}
 
 func TestSimulatedKubelet(t *testing.T) {
 	t.Parallel()
@@ -66,30 +20,39 @@ func TestSimulatedKubelet(t *testing.T) {
 		t.Skip("starts a real control plane")
 	}
 	c := start(t, Options{Nodes: 2, Audit: true})
-	a := connect(t, c.Kubeconfig())
-
-	a.create(t, "crashing", "OnFailure", map[string]any{
+	client := connect(t, c.Kubeconfig())
+	createPod(t, client, "crashing", corev1.RestartPolicyOnFailure, map[string]string{
 		"simulation.stoic/exit-code": "5", "simulation.stoic/run-for": "50ms", "simulation.stoic/restarts": "3"})
-	a.create(t, "finishing", "OnFailure", map[string]any{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": "50ms"})
-	a.create(t, "running", "Never", nil)
-	a.create(t, "slow", "Never", map[string]any{"simulation.stoic/terminate-after": "700ms"})
+	createPod(t, client, "finishing", corev1.RestartPolicyOnFailure, map[string]string{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": "50ms"})
+	createPod(t, client, "running", corev1.RestartPolicyNever, nil)
+	createPod(t, client, "slow", corev1.RestartPolicyNever, map[string]string{"simulation.stoic/terminate-after": "700ms"})
 
-	a.until(t, "crashing", "has restarted 3 times", func(s status, ok bool) bool {
-		return ok && s.Status.Phase == "Running" && len(s.Status.ContainerStatuses) == 1 &&
-			s.Status.ContainerStatuses[0].RestartCount == 3 && s.Status.ContainerStatuses[0].LastState.Terminated.ExitCode == 5
+	awaitPod(t, client, "crashing", "restarted 3 times", func(pod *corev1.Pod) bool {
+		if pod == nil || pod.Status.Phase != corev1.PodRunning || len(pod.Status.ContainerStatuses) != 1 {
+			return false
+		}
+		container := pod.Status.ContainerStatuses[0]
+		return container.RestartCount == 3 && container.LastTerminationState.Terminated.ExitCode == 5
 	})
-	a.awaitPhase(t, "finishing", "Succeeded")
+	if code := exitCode(awaitPhase(t, client, "finishing", corev1.PodSucceeded)); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
 
-	a.awaitPhase(t, "running", "Running")
-	a.merge(t, "running", `{"metadata":{"annotations":{"simulation.stoic/exit-code":"137","simulation.stoic/run-for":"0s"}}}`)
-	if code := exitCode(t, a.awaitPhase(t, "running", "Failed")); code != 137 {
+	awaitPhase(t, client, "running", corev1.PodRunning)
+	const patch = `{"metadata":{"annotations":{"simulation.stoic/exit-code":"137","simulation.stoic/run-for":"0s"}}}`
+	if _, err := client.Pods("default").Patch(t.Context(), "running", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitCode(awaitPhase(t, client, "running", corev1.PodFailed)); code != 137 {
 		t.Errorf("exit code %d, want 137", code)
 	}
 
-	a.awaitPhase(t, "slow", "Running")
+	awaitPhase(t, client, "slow", corev1.PodRunning)
 	began := time.Now()
-	a.do(t, http.MethodDelete, pods+"/slow", nil)
-	a.until(t, "slow", "is gone", func(_ status, ok bool) bool { return !ok })
+	if err := client.Pods("default").Delete(t.Context(), "slow", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitPod(t, client, "slow", "gone", func(pod *corev1.Pod) bool { return pod == nil })
 	if took := time.Since(began); took < 700*time.Millisecond {
 		t.Errorf("the deleted pod ran on for %s, want 700ms", took)
 	}
@@ -124,41 +87,4 @@ func deletionsByKubelets(t *testing.T, log string) (count int) {
 		}
 	}
 	return count
-}
-
-// TestSuccessorsSurvive deletes pods and creates them again under the same names, over and over. A deletion that reached a successor
-// would leave fewer pods.
-func TestSuccessorsSurvive(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a real control plane")
-	}
-	c := start(t, Options{Nodes: 2})
-	a := connect(t, c.Kubeconfig())
-	const count, rounds = 10, 5
-	for round := range rounds {
-		for i := range count {
-			name := fmt.Sprintf("pod-%d", i)
-			a.until(t, name, "can be created", func(status, bool) bool {
-				code, _ := a.do(t, http.MethodPost, pods, pod(name, nil))
-				return code == http.StatusCreated
-			})
-		}
-		if round == rounds-1 {
-			break
-		}
-		for i := range count {
-			a.do(t, http.MethodDelete, fmt.Sprintf("%s/pod-%d", pods, i), nil)
-		}
-	}
-	for i := range count {
-		a.awaitPhase(t, fmt.Sprintf("pod-%d", i), "Running")
-	}
-}
-
-func (a *api) merge(t *testing.T, name, patch string) {
-	t.Helper()
-	if code, answer := a.send(t, http.MethodPatch, pods+"/"+name, "application/merge-patch+json", []byte(patch)); code != http.StatusOK {
-		t.Fatalf("patch the pod %s: status %d: %v", name, code, answer)
-	}
 }

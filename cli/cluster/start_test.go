@@ -6,12 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,136 +14,66 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
-// api is a client made from a kubeconfig.
-type api struct {
-	http   *http.Client
-	server string
-}
-
-func connect(t *testing.T, kubeconfig string) *api {
+// connect returns a client for the core API in the namespace default, without a rate limit.
+func connect(t *testing.T, kubeconfig string) corev1client.CoreV1Interface {
 	t.Helper()
-	content, err := os.ReadFile(kubeconfig)
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var config struct {
-		Clusters []struct {
-			Cluster struct {
-				Server    string
-				Authority []byte `json:"certificate-authority-data"`
-			}
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.CoreV1()
+}
+
+// createPod creates a pod whose fate the annotations tell the simulated kubelet.
+func createPod(t *testing.T, client corev1client.CoreV1Interface, name string, policy corev1.RestartPolicy, annotations map[string]string) {
+	t.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations},
+		Spec: corev1.PodSpec{RestartPolicy: policy, Containers: []corev1.Container{{Name: "work", Image: "any"}}}}
+	if _, err := client.Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitPod reads a pod until the condition holds, and returns it. The pod is nil if there is none.
+func awaitPod(t *testing.T, client corev1client.CoreV1Interface, name, what string, holds func(*corev1.Pod) bool) *corev1.Pod {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		pod, err := client.Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			pod = nil
+		} else if err != nil {
+			t.Fatal(err)
 		}
-		Users []struct {
-			User struct {
-				Certificate []byte `json:"client-certificate-data"`
-				Key         []byte `json:"client-key-data"`
-			}
+		if holds(pod) {
+			return pod
 		}
-	}
-	if err := json.Unmarshal(content, &config); err != nil {
-		t.Fatal(err)
-	}
-	user, cluster := config.Users[0].User, config.Clusters[0].Cluster
-	pair, err := tls.X509KeyPair(user.Certificate, user.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(cluster.Authority)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{pair}}}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &api{http: &http.Client{Transport: transport}, server: cluster.Server}
-}
-
-func (a *api) do(t *testing.T, method, path string, body any) (int, map[string]any) {
-	t.Helper()
-	content, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.send(t, method, path, "application/json", content)
-}
-
-func (a *api) send(t *testing.T, method, path, contentType string, content []byte) (int, map[string]any) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, a.server+path, bytes.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", contentType)
-	response, err := a.http.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var object map[string]any
-	if err := json.Unmarshal(answer, &object); err != nil {
-		t.Fatalf("%s %s: %v: %s", method, path, err, answer)
-	}
-	return response.StatusCode, object
-}
-
-// awaitPhase watches a pod until it is in the phase, and returns it.
-func (a *api) awaitPhase(t *testing.T, name, phase string) map[string]any {
-	t.Helper()
-	path := "/api/v1/namespaces/default/pods?watch=true&timeoutSeconds=30&fieldSelector=metadata.name=" + name
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.server+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := a.http.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	events := json.NewDecoder(response.Body)
-	seen := "nothing"
-	for {
-		var event struct{ Object map[string]any }
-		if err := events.Decode(&event); err != nil {
-			t.Fatalf("pod %s does not become %s (%v); last seen: %s", name, phase, err, seen)
-		}
-		status, _ := event.Object["status"].(map[string]any)
-		if seen = fmt.Sprint(status["phase"]); seen == phase {
-			return event.Object
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for the pod %s to be %s: %v", name, what, pod)
 		}
 	}
 }
 
-func pod(name string, annotations map[string]any) map[string]any {
-	return map[string]any{
-		"apiVersion": "v1", "kind": "Pod",
-		"metadata": map[string]any{"name": name, "annotations": annotations},
-		"spec": map[string]any{
-			"restartPolicy": "Never",
-			"containers":    []any{map[string]any{"name": "work", "image": "any"}},
-		},
-	}
+func awaitPhase(t *testing.T, client corev1client.CoreV1Interface, name string, phase corev1.PodPhase) *corev1.Pod {
+	t.Helper()
+	return awaitPod(t, client, name, string(phase), func(pod *corev1.Pod) bool { return pod != nil && pod.Status.Phase == phase })
 }
 
-func exitCode(t *testing.T, pod map[string]any) int {
-	t.Helper()
-	content, err := json.Marshal(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var p struct {
-		Status struct {
-			ContainerStatuses []struct {
-				State struct{ Terminated struct{ ExitCode int } }
-			}
-		}
-	}
-	if err := json.Unmarshal(content, &p); err != nil {
-		t.Fatal(err)
-	}
-	return p.Status.ContainerStatuses[0].State.Terminated.ExitCode
+func exitCode(pod *corev1.Pod) int32 {
+	return pod.Status.ContainerStatuses[0].State.Terminated.ExitCode
 }
 
 // lines is a writer that logs progress to the test.
@@ -198,30 +123,14 @@ func TestTwoClustersSideBySide(t *testing.T) {
 	second := start(t, Options{Nodes: 1})
 
 	one, two := connect(t, first.Kubeconfig()), connect(t, second.Kubeconfig())
-	for _, p := range []map[string]any{
-		pod("forever", nil),
-		pod("good", map[string]any{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": "200ms"}),
-		pod("bad", map[string]any{"simulation.stoic/exit-code": "3"}),
-		pod("nonsense", map[string]any{"simulation.stoic/exit-code": "x", "simulation.stoic/run-for": "y"}),
-	} {
-		if code, answer := one.do(t, http.MethodPost, "/api/v1/namespaces/default/pods", p); code != http.StatusCreated {
-			t.Fatalf("create a pod: status %d: %v", code, answer)
-		}
-	}
-	one.awaitPhase(t, "forever", "Running")
-	one.awaitPhase(t, "nonsense", "Running")
-	if code := exitCode(t, one.awaitPhase(t, "good", "Succeeded")); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
-	}
-	if code := exitCode(t, one.awaitPhase(t, "bad", "Failed")); code != 3 {
-		t.Errorf("exit code %d, want 3", code)
-	}
-	if code, _ := two.do(t, http.MethodGet, "/api/v1/namespaces/default/pods/forever", nil); code != http.StatusNotFound {
-		t.Errorf("a pod of the first cluster in the second: status %d, want 404", code)
+	createPod(t, one, "forever", corev1.RestartPolicyNever, map[string]string{"simulation.stoic/exit-code": "x", "simulation.stoic/run-for": "y"})
+	awaitPhase(t, one, "forever", corev1.PodRunning)
+	if _, err := two.Pods("default").Get(t.Context(), "forever", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a pod of the first cluster in the second: %v", err)
 	}
 	nobody := connect(t, first.UserKubeconfig("nobody"))
-	if code, _ := nobody.do(t, http.MethodGet, "/api/v1/namespaces/default/pods/forever", nil); code != http.StatusForbidden {
-		t.Errorf("a user without a role: status %d, want 403", code)
+	if _, err := nobody.Pods("default").Get(t.Context(), "forever", metav1.GetOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("a user without a role: %v", err)
 	}
 	if content, err := os.ReadFile(first.AuditLog()); err != nil || !bytes.Contains(content, []byte(`"username":"alice"`)) {
 		t.Errorf("the audit log does not know alice (%v)", err)
@@ -275,12 +184,30 @@ func TestFailedPartEndsTheCluster(t *testing.T) {
 	assertGone(t, c)
 }
 
+// TestKilledPartComesBack: parts are killed and started again, on Linux also when the cache has dropped the binary meanwhile.
 func TestKilledPartComesBack(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a real control plane")
 	}
-	c := start(t, Options{})
+	cached, err := Build(t.Context(), Options{Progress: lines{t}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(cached)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "localcluster")
+	if err := os.WriteFile(program, content, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := start(t, Options{Program: program})
+	if runtime.GOOS == "linux" { // only Linux finds the file of a running program that was removed
+		if err := os.Remove(program); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, part := range []string{"kube-apiserver", "etcd"} {
 		before := c.PID(part)
 		if err := c.Kill(part); err != nil {
@@ -300,10 +227,8 @@ func TestKilledPartComesBack(t *testing.T) {
 		}
 	}
 	client := connect(t, c.Kubeconfig())
-	if code, answer := client.do(t, http.MethodPost, "/api/v1/namespaces/default/pods", pod("late", nil)); code != http.StatusCreated {
-		t.Fatalf("create a pod: status %d: %v", code, answer)
-	}
-	client.awaitPhase(t, "late", "Running")
+	createPod(t, client, "late", corev1.RestartPolicyNever, nil)
+	awaitPhase(t, client, "late", corev1.PodRunning)
 	if err := c.Revive("kubelet"); err == nil {
 		t.Error("a part that does not exist was started")
 	}
@@ -311,38 +236,6 @@ func TestKilledPartComesBack(t *testing.T) {
 		t.Error(err)
 	}
 	assertGone(t, c)
-}
-
-// TestRemovedBinary revives a part after the cache has dropped the binary.
-func TestRemovedBinary(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a real control plane")
-	}
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux finds the file of a running program that was removed")
-	}
-	cached, err := Build(t.Context(), Options{Progress: lines{t}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(cached)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(t.TempDir(), "localcluster")
-	if err := os.WriteFile(program, content, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	c := start(t, Options{Program: program, Nodes: -1})
-	if err := os.Remove(program); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Kill("kube-scheduler"); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Revive("kube-scheduler"); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestCancelledContextStopsTheCluster(t *testing.T) {

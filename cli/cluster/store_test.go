@@ -4,28 +4,45 @@ package cluster
 
 import (
 	"fmt"
-	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-const settings = "/api/v1/namespaces/default/configmaps"
+// createSetting creates a ConfigMap.
+func createSetting(t *testing.T, client corev1client.CoreV1Interface, name string) {
+	t.Helper()
+	if _, err := client.ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
 
-func setting(name string) map[string]any {
-	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}}
+// hasSetting reports whether there is a ConfigMap.
+func hasSetting(t *testing.T, client corev1client.CoreV1Interface, name string) bool {
+	t.Helper()
+	_, err := client.ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err == nil
 }
 
 // revision returns the current revision of the store.
-func revision(t *testing.T, a *api) int {
+func revision(t *testing.T, client corev1client.CoreV1Interface) int {
 	t.Helper()
-	code, list := a.do(t, http.MethodGet, settings, nil)
-	meta, _ := list["metadata"].(map[string]any)
-	at, err := strconv.Atoi(fmt.Sprint(meta["resourceVersion"]))
-	if code != http.StatusOK || err != nil {
-		t.Fatalf("list: status %d, %v: %v", code, err, list)
+	list, err := client.ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := strconv.Atoi(list.ResourceVersion)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return at
 }
@@ -38,6 +55,8 @@ func ownStore(t *testing.T) {
 	}
 }
 
+// TestRestoredStoreKnowsNothingOfWhatCameLater: what was saved can be restored, more than once. The save itself does not lose earlier
+// revisions.
 func TestRestoredStoreKnowsNothingOfWhatCameLater(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -49,24 +68,25 @@ func TestRestoredStoreKnowsNothingOfWhatCameLater(t *testing.T) {
 	if err := c.Restore(); err == nil {
 		t.Error("restored although nothing was saved")
 	}
-	code := func(method, path string, body any) int {
-		t.Helper()
-		code, _ := client.do(t, method, path, body)
-		return code
-	}
-	if got := code(http.MethodPost, settings, setting("early")); got != http.StatusCreated {
-		t.Fatalf("create: status %d", got)
-	}
+	begin := revision(t, client)
+	createSetting(t, client, "early")
 	reached := revision(t, client) // before the save: the control plane writes all the time, between a save and a question, too
 	if err := c.Save(); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // what was saved can be restored again
-		if got := code(http.MethodPost, settings, setting("late")); got != http.StatusCreated {
-			t.Fatalf("create after the save: status %d", got)
+	past, err := client.ConfigMaps("default").List(t.Context(), metav1.ListOptions{ResourceVersion: fmt.Sprint(begin), ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+	if err != nil {
+		t.Fatalf("list as of %d: %v", begin, err)
+	}
+	for _, item := range past.Items {
+		if item.Name == "early" {
+			t.Errorf("the list as of %d holds what was made later", begin)
 		}
-		if got := code(http.MethodDelete, settings+"/early", nil); got != http.StatusOK {
-			t.Fatalf("delete after the save: status %d", got)
+	}
+	for range 2 {
+		createSetting(t, client, "late")
+		if err := client.ConfigMaps("default").Delete(t.Context(), "early", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
 		}
 		before := c.PID("kube-scheduler")
 		if err := c.Restore(); err != nil {
@@ -75,17 +95,12 @@ func TestRestoredStoreKnowsNothingOfWhatCameLater(t *testing.T) {
 		if c.PID("kube-scheduler") == before || !alive(c.PID("kube-scheduler")) || alive(before) {
 			t.Errorf("the scheduler was process %d and is %d", before, c.PID("kube-scheduler"))
 		}
-		if got := code(http.MethodGet, settings+"/early", nil); got != http.StatusOK {
-			t.Errorf("what was deleted after the save: status %d, want 200", got)
-		}
-		if got := code(http.MethodGet, settings+"/late", nil); got != http.StatusNotFound {
-			t.Errorf("what was made after the save: status %d, want 404", got)
+		if !hasSetting(t, client, "early") || hasSetting(t, client, "late") {
+			t.Error("the store is not as it was saved")
 		}
 	}
-	if got := code(http.MethodPost, "/api/v1/namespaces/default/pods", pod("after", nil)); got != http.StatusCreated {
-		t.Fatalf("create a pod: status %d", got)
-	}
-	client.awaitPhase(t, "after", "Running")
+	createPod(t, client, "after", corev1.RestartPolicyNever, nil)
+	awaitPhase(t, client, "after", corev1.PodRunning)
 	if now := revision(t, client); now < reached {
 		t.Errorf("the store is at %d, was saved at %d or later", now, reached)
 	}
@@ -103,56 +118,19 @@ func TestStores(t *testing.T) {
 		t.Skip("starts a real control plane")
 	}
 	dir := t.TempDir()
-	for _, c := range []struct {
-		store, makes string
-		has          []string
-	}{
-		{StoreKine, "one", nil}, {StoreKine, "two", []string{"one"}}, {StoreEtcd, "three", nil}, {StoreKine, "four", []string{"one", "two"}},
-	} {
-		p := start(t, Options{Dir: dir, Store: c.store, Nodes: -1})
+	made := map[string]string{} // the store of each ConfigMap
+	for name, store := range []string{StoreKine, StoreEtcd, StoreKine} {
+		p := start(t, Options{Dir: dir, Store: store, Nodes: -1})
 		client := connect(t, p.Kubeconfig())
-		for _, name := range []string{"one", "two", "three"} {
-			want := http.StatusNotFound
-			if slices.Contains(c.has, name) {
-				want = http.StatusOK
-			}
-			if code, _ := client.do(t, http.MethodGet, settings+"/"+name, nil); code != want {
-				t.Errorf("%s, before %s: get %s: status %d, want %d", c.store, c.makes, name, code, want)
+		for name, in := range made {
+			if found := hasSetting(t, client, name); found != (in == store) {
+				t.Errorf("%s has %s of %s: %v", store, name, in, found)
 			}
 		}
-		if code, answer := client.do(t, http.MethodPost, settings, setting(c.makes)); code != http.StatusCreated {
-			t.Errorf("%s: create %s: status %d: %v", c.store, c.makes, code, answer)
-		}
+		createSetting(t, client, fmt.Sprint("made-", name))
+		made[fmt.Sprint("made-", name)] = store
 		if err := p.Stop(); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// TestSaveKeepsThePast: a save stops the store, which must not lose earlier revisions.
-func TestSaveKeepsThePast(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a real control plane")
-	}
-	ownStore(t)
-	c := start(t, Options{History: true, Nodes: -1})
-	client := connect(t, c.Kubeconfig())
-	begin := revision(t, client)
-	if code, answer := client.do(t, http.MethodPost, settings, setting("new")); code != http.StatusCreated {
-		t.Fatalf("create: status %d: %v", code, answer)
-	}
-	if err := c.Save(); err != nil {
-		t.Fatal(err)
-	}
-	code, list := client.do(t, http.MethodGet, fmt.Sprintf("%s?resourceVersion=%d&resourceVersionMatch=Exact", settings, begin), nil)
-	items, _ := list["items"].([]any)
-	if code != http.StatusOK {
-		t.Fatalf("list as of %d: status %d: %v", begin, code, list)
-	}
-	for _, item := range items {
-		if meta, _ := item.(map[string]any)["metadata"].(map[string]any); meta["name"] == "new" {
-			t.Errorf("the list as of %d holds what was made later", begin)
 		}
 	}
 }
@@ -168,21 +146,18 @@ func TestPodsEndAlthoughTheStoreWasAway(t *testing.T) {
 	c := start(t, Options{})
 	client := connect(t, c.Kubeconfig())
 	const pods = 100
-	name := func(n int) string { return fmt.Sprint("ends-", n) }
 	for n := range pods { // one ends every few milliseconds, for two seconds
-		ends := pod(name(n), map[string]any{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": fmt.Sprintf("%dms", 1000+20*n)})
-		if code, answer := client.do(t, http.MethodPost, "/api/v1/namespaces/default/pods", ends); code != http.StatusCreated {
-			t.Fatalf("create a pod: status %d: %v", code, answer)
-		}
+		createPod(t, client, fmt.Sprint("ends-", n), corev1.RestartPolicyNever,
+			map[string]string{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": fmt.Sprintf("%dms", 1000+20*n)})
 	}
-	client.awaitPhase(t, name(0), "Succeeded")
+	awaitPhase(t, client, "ends-0", corev1.PodSucceeded)
 	for range 3 {
 		if err := c.Save(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for n := range pods {
-		client.awaitPhase(t, name(n), "Succeeded")
+		awaitPhase(t, client, fmt.Sprint("ends-", n), corev1.PodSucceeded)
 	}
 	if err := c.Stop(); err != nil {
 		t.Error(err)

@@ -172,40 +172,12 @@ func metricsSecure(t *testing.T, r *rig) {
 	ns := r.namespace(t, "monitoring")
 	tokens := map[string]string{}
 	for _, name := range []string{"prometheus", "guest", "other"} {
-		r.kubectl(t, nil, "-n", ns, "create", "serviceaccount", name)
-		hour := int64(3600)
-		token, err := r.typed.CoreV1().ServiceAccounts(ns).CreateToken(t.Context(), name,
-			&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}}, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		tokens[name] = token.Status.Token
+		tokens[name] = r.token(t, ns, name)
 	}
 	for _, name := range []string{"prometheus", "other"} {
 		r.kubectl(t, nil, "create", "clusterrolebinding", name, "--clusterrole=training-operator-metrics-reader", "--serviceaccount="+ns+":"+name)
 	}
 	p := r.operator(t, ns, "--enable-scheme=TFJob", "--metrics-secure", "--profiling")
-	// The certificate is self-signed, and this test knows the server.
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 2 * time.Minute}
-	get := func(path, token string) (int, string) {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.MetricsAddress()+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if token != "" {
-			request.Header.Set("Authorization", "Bearer "+token)
-		}
-		answer, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		body, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answer.StatusCode, string(body)
-	}
 	forged := tokens["prometheus"][:len(tokens["prometheus"])-4] + "AAAA"
 	for name, c := range map[string]struct {
 		path, token string
@@ -219,12 +191,12 @@ func metricsSecure(t *testing.T, r *rig) {
 		"profiles":      {"/debug/pprof/", tokens["prometheus"], 403},
 		"no such thing": {"/", "", 401},
 	} {
-		if code, body := get(c.path, c.token); code != c.want || strings.Contains(body, "# HELP") != (code == http.StatusOK) {
+		if code, body := p.scrape(t, c.path, c.token); code != c.want || strings.Contains(body, "# HELP") != (code == http.StatusOK) {
 			t.Errorf("%s: %d, want %d: %.200s", name, code, c.want, body)
 		}
 	}
 	if _, err := http.Get("http://" + p.MetricsAddress() + "/metrics"); err == nil {
-		if code, _ := get("/metrics", tokens["prometheus"]); code != http.StatusOK {
+		if code, _ := p.scrape(t, "/metrics", tokens["prometheus"]); code != http.StatusOK {
 			t.Errorf("after a plain request: %d", code)
 		}
 	}
@@ -240,4 +212,41 @@ func metricsSecure(t *testing.T, r *rig) {
 	if asked["create tokenreviews 201"] == 0 || asked["create subjectaccessreviews 201"] == 0 || len(asked) != 2 {
 		t.Errorf("asked of the API server: %v", asked)
 	}
+}
+
+// token creates a service account, and returns a token of it.
+func (r *rig) token(t *testing.T, ns, account string) string {
+	t.Helper()
+	r.kubectl(t, nil, "-n", ns, "create", "serviceaccount", account)
+	hour := int64(3600)
+	token, err := r.typed.CoreV1().ServiceAccounts(ns).CreateToken(t.Context(), account,
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token.Status.Token
+}
+
+// scrape asks an operator with --metrics-secure for a path, with a token or without.
+func (p *process) scrape(t *testing.T, path, token string) (code int, body string) {
+	t.Helper()
+	// The certificate is self-signed, and this test knows the server.
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 2 * time.Minute}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.MetricsAddress()+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
 }

@@ -30,7 +30,6 @@ func TestMPIJobV2Beta1(t *testing.T) {
 	r.apply(t, "default", "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: malformed}\nspec: {mpiReplicaSpecs: [7], runPolicy: often}\n")
 	r.redefine(t, filepath.Join(root, "deploy/mpijob-v2beta1/mpijobs.yaml"))
 	r.kubectl(t, nil, "apply", "--dry-run=server", "--validate=strict", "-f", filepath.Join(root, "examples/mpi-v2beta1.yaml"))
-	t.Run("adopted", func(t *testing.T) { mpi2Adopted(t, r) })
 	r.operator(t, "")
 	t.Run("scenarios", func(t *testing.T) {
 		sideBySide(t, r, map[string]func(*testing.T, *rig){
@@ -244,54 +243,6 @@ func mpi2Waits(t *testing.T, r *rig) {
 		}
 	}
 	r.awaitState(t, ns, "pi", training.Succeeded)
-}
-
-// mpi2Adopted: a job that runs as mpi-operator 0.8 leaves it continues, and no pod of it is recreated. Only its pods have our labels.
-func mpi2Adopted(t *testing.T, r *rig) {
-	ns := r.namespace(t, "mpi-adopted")
-	r.apply(t, ns, mpi2Manifest("pi", "", "{cleanPodPolicy: Running, ttlSecondsAfterFinished: 600}", "{}", 2, ""))
-	owner := fmt.Sprintf("ownerReferences: [{apiVersion: kubeflow.org/v2beta1, kind: MPIJob, name: pi, uid: %s, controller: true, blockOwnerDeletion: true}]", r.raw(t, ns, "pi").GetUID())
-	labels := func(rtype string) string {
-		return "training.kubeflow.org/operator-name: mpi-operator, training.kubeflow.org/job-name: pi, training.kubeflow.org/job-role: " + rtype
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "apiVersion: v1\nkind: Service\nmetadata: {name: pi, labels: {app: pi}, %s}\nspec: {clusterIP: None, selector: {training.kubeflow.org/job-name: pi}}\n", owner)
-	fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: pi-config, labels: {app: pi}, %s}\ndata: {hostfile: old, discover_hosts.sh: old}\n", owner)
-	fmt.Fprintf(&b, "---\napiVersion: v1\nkind: Secret\nmetadata: {name: pi-ssh, labels: {app: pi}, %s}\ntype: kubernetes.io/ssh-auth\nstringData: {ssh-privatekey: old, ssh-publickey: old}\n", owner)
-	for i := range 2 {
-		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: pi-worker-%d, labels: {%s, training.kubeflow.org/replica-index: \"%d\"}, %s}\nspec: {restartPolicy: Never, containers: [{name: mpi, image: \"mpi:1\"}]}\n", i, labels("worker"), i, owner)
-	}
-	fmt.Fprintf(&b, "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: pi-launcher, labels: {app: pi}, %s}\nspec: {ttlSecondsAfterFinished: 600, podReplacementPolicy: Failed, template: {metadata: {labels: {%s}}, spec: {restartPolicy: Never, containers: [{name: mpi, image: \"mpi:1\"}]}}}\n", owner, labels("launcher"))
-	r.apply(t, ns, b.String())
-	await(t, "three pods that run", func() (bool, string) {
-		running := 0
-		for _, p := range append(r.podsOf(t, ns, "worker"), r.podsOf(t, ns, "launcher")...) {
-			if p.Status.Phase == corev1.PodRunning {
-				running++
-			}
-		}
-		return running == 3, fmt.Sprint(running)
-	})
-	before := r.pods(t, ns, "pi")
-	p := r.operator(t, ns)
-	r.awaitState(t, ns, "pi", training.Running)
-	await(t, "the hostfile to be that of the job, and the Job to keep its end", func() (bool, string) {
-		config, err := r.typed.CoreV1().ConfigMaps(ns).Get(context.Background(), "pi-config", metav1.GetOptions{})
-		job := r.batchJob(t, ns, "pi-launcher")
-		return err == nil && strings.Contains(config.Data["hostfile"], "pi-worker-1") && job.Spec.TTLSecondsAfterFinished == nil, fmt.Sprint(config.Data, job.Spec.TTLSecondsAfterFinished)
-	})
-	if secret, err := r.typed.CoreV1().Secrets(ns).Get(context.Background(), "pi-ssh", metav1.GetOptions{}); err != nil || string(secret.Data["ssh-privatekey"]) != "old" {
-		t.Errorf("the key that the pods use was replaced: %v", err)
-	}
-	after := r.pods(t, ns, "pi")
-	for name, uid := range before {
-		if after[name] != uid || len(after) != len(before) {
-			t.Errorf("pods before %v, after %v", before, after)
-		}
-	}
-	r.kubectl(t, nil, "-n", ns, "annotate", "pod", r.podsOf(t, ns, "launcher")[0].Name, "simulation.stoic/exit-code=0")
-	r.awaitState(t, ns, "pi", training.Succeeded)
-	p.stop(t)
 }
 
 // mpi2LauncherProblems: the Job controller creates the launcher's pod; what is wrong with it is reported on the MPIJob.

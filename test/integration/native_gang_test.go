@@ -29,7 +29,6 @@ func TestNativeGang(t *testing.T) {
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
 		"waits until it fits":    nativeGangFits,
 		"pods after their group": nativeGangOrder,
-		"suspended and resumed":  nativeGangSuspended,
 		"changed":                nativeGangChanged,
 		"of an MPIJob":           nativeGangOfMPI,
 	})
@@ -152,24 +151,6 @@ func nativeGangOrder(t *testing.T, r *rig) {
 	}
 	if n := r.written(t, ns, "patch", "podgroups") + r.written(t, ns, "patch", "workloads"); n > 0 {
 		t.Errorf("the group was updated %d times", n)
-	}
-}
-
-func nativeGangSuspended(t *testing.T, r *rig) {
-	ns := r.namespace(t, "native-suspended")
-	r.operator(t, ns, "--native-gang-scheduling")
-	_, groups := nativeKinds()
-	r.apply(t, ns, manifest("job", endless("", "replicas: 2")))
-	r.awaitActive(t, ns, "job", 2)
-	first := r.awaitDependent(t, groups, ns, "job", true)
-	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
-	r.awaitState(t, ns, "job", training.Suspended)
-	r.awaitDependent(t, groups, ns, "job", false)
-	r.awaitPods(t, ns, "job", 0)
-	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":false}}}`)
-	r.awaitActive(t, ns, "job", 2)
-	if second := r.awaitDependent(t, groups, ns, "job", true); second.GetUID() == first.GetUID() {
-		t.Error("the group was not created again")
 	}
 }
 

@@ -24,7 +24,6 @@ func TestRealClusters(t *testing.T) {
 		"a restricted namespace":              restrictedNamespace,
 		"limits of the namespace":             limitedNamespace,
 		"variables that both set":             variablesOnce,
-		"hostNetwork resolves cluster names":  hostNetworkDNS,
 		"combinations that can never succeed": impossibleCombinations,
 	})
 }
@@ -146,22 +145,6 @@ func variablesOnce(t *testing.T, r *rig) {
 	}
 	pod := schema.JSON(map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "job-worker-0", "labels": map[string]any{"a": "b"}}})
 	r.kubectl(t, pod, "-n", ns, "apply", "--server-side", "-f", "-")
-}
-
-// hostNetworkDNS: replicas in the networks of their nodes find each other by names.
-func hostNetworkDNS(t *testing.T, r *rig) {
-	ns := r.namespace(t, "host-network")
-	r.serve(t, ns)
-	for _, kind := range kinds.All() {
-		r.apply(t, ns, manifestOf(kind, kind.Singular, "", "\n          hostNetwork: true"))
-	}
-	for _, kind := range kinds.All() {
-		pod := kind.ReplicaType("Worker").Child(kind.Singular, 0)
-		await(t, pod, func() (bool, string) {
-			policy := r.kubectl(t, nil, "-n", ns, "get", "pod", pod, "--ignore-not-found", "-o", "jsonpath={.spec.dnsPolicy}")
-			return policy == string(corev1.DNSClusterFirstWithHostNet), policy
-		})
-	}
 }
 
 // impossibleCombinations: a job that can never start, or never end, has an event that says why. It is not rejected.

@@ -1,17 +1,12 @@
 package integration
 
 import (
-	"crypto/tls"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -172,43 +167,14 @@ func nobodyReadsMetrics(t *testing.T, r *rig, s shortage) {
 	ns := s.name()
 	p := &process{operator.InTest(t, operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: r.cluster.UserKubeconfig(ns),
 		Namespace: ns, Flags: s.flags})}
-	account := metav1.ObjectMeta{Name: "prometheus"}
-	r.apply(t, ns, `{apiVersion: v1, kind: ServiceAccount, metadata: {name: prometheus}}`)
-	hour := int64(3600)
-	token, err := r.typed.CoreV1().ServiceAccounts(ns).CreateToken(t.Context(), account.Name,
-		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := r.token(t, ns, "prometheus")
 	reader := metav1.ObjectMeta{Name: "reader-" + ns}
 	if _, err := r.typed.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: reader,
 		Rules: []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.typed.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: reader,
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: reader.Name},
-		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: account.Name, Namespace: ns}}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		t.Fatal(err)
-	}
-	// The certificate is self-signed, and this test knows the server.
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 2 * time.Minute}
-	get := func() (int, string) {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.MetricsAddress()+"/metrics", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Authorization", "Bearer "+token.Status.Token)
-		answer, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		body, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answer.StatusCode, string(body)
-	}
+	r.kubectl(t, nil, "create", "clusterrolebinding", reader.Name, "--clusterrole="+reader.Name, "--serviceaccount="+ns+":prometheus")
+	get := func() (int, string) { return p.scrape(t, "/metrics", token) }
 	if code, body := get(); code != http.StatusServiceUnavailable || strings.Contains(body, "# HELP") {
 		t.Errorf("without the right to find out who asks: %d %.200s", code, body)
 	}

@@ -16,13 +16,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/cli/cluster"
-	"stoic/schema"
 	"stoic/training"
 	"stoic/training/kinds"
 )
 
-// TestKubernetesTools: what Kubernetes offers for its own workloads works on jobs of every kind: kubectl scale, drain and wait,
-// autoscalers, disruption budgets, services that programs of others read. MPIJobs of v2beta1 are in TestMPIJobV2Beta1.
+// TestKubernetesTools: what Kubernetes offers for its own workloads works on jobs: kubectl scale up to the most that a job may have,
+// drain with a disruption budget. TestKinds scales jobs of each kind.
 func TestKubernetesTools(t *testing.T) {
 	full(t)
 	t.Parallel() // it mostly waits
@@ -33,10 +32,7 @@ func TestKubernetesTools(t *testing.T) {
 	}
 	r.operator(t, "")
 	scenarios := map[string]func(*testing.T, *rig){
-		"scaled too far":        toolsScaledTooFar,
-		"scaled without Worker": toolsScaledWithoutWorker,
-		"ports of services":     toolsPorts,
-		"pods that are unready": toolsUnready,
+		"scaled too far": toolsScaledTooFar,
 	}
 	t.Run("scenarios", func(t *testing.T) { sideBySide(t, r, scenarios) })
 	t.Run("drained", func(t *testing.T) { toolsDrained(t, r) }) // it is the last one: nodes are cordoned
@@ -112,84 +108,6 @@ func (r *rig) awaitStalled(t *testing.T, ns, name, message string) {
 		head := r.head(t, ns, name)
 		stalled := head.Status.Condition(training.Stalled)
 		return stalled != nil && stalled.Status == metav1.ConditionTrue && strings.Contains(stalled.Message, message), fmt.Sprint(stalled, describe(&head.Status))
-	})
-}
-
-// toolsScaledWithoutWorker: a job that has no workers has no scale. If it is scaled all the same, it lacks a template, is
-// rejected, and its pods stay.
-func toolsScaledWithoutWorker(t *testing.T, r *rig) {
-	r = r.of(kinds.TFJob())
-	ns := r.namespace(t, "without-worker")
-	r.apply(t, ns, leading{kind: r.kind}.manifest("job", map[string]any{}, map[string]any{"Chief": replicaTypeOf(r.kind, 1, "Never", nil)}))
-	r.awaitState(t, ns, "job", training.Running)
-	before := r.pods(t, ns, "job")
-	out, err := r.tryKubectl(nil, "get", "--raw", "/apis/kubeflow.org/v1/namespaces/"+ns+"/tfjobs/job/scale")
-	if err == nil {
-		t.Errorf("it has the scale %s", out)
-	}
-	if _, err := r.tryKubectl(nil, "-n", ns, "scale", "tfjob/job", "--replicas=2"); err == nil {
-		r.awaitStalled(t, ns, "job", "spec.tfReplicaSpecs.Worker.template")
-	}
-	if diff := cmp.Diff(before, r.pods(t, ns, "job")); diff != "" {
-		t.Errorf("pods (-before +after):\n%s", diff)
-	}
-}
-
-// toolsPorts: the services of a job declare every TCP port of its pods.
-func toolsPorts(t *testing.T, r *rig) {
-	r = r.of(kinds.TFJob())
-	ns := r.namespace(t, "ports")
-	r.apply(t, ns, `apiVersion: kubeflow.org/v1
-kind: TFJob
-metadata: {name: job}
-spec:
-  tfReplicaSpecs:
-    Worker:
-      replicas: 1
-      template:
-        spec:
-          initContainers:
-            - {name: proxy, image: i, restartPolicy: Always, ports: [{containerPort: 15090, name: metrics}]}
-          containers:
-            - {name: tensorflow, image: i, ports: [{containerPort: 2222, name: grpc}, {containerPort: 6006}, {containerPort: 81, name: port-6006}]}
-            - {name: exporter, image: i, ports: [{containerPort: 9100, name: metrics}, {containerPort: 53, protocol: UDP}]}
-`)
-	r.awaitActive(t, ns, "job", 1)
-	service, err := r.typed.CoreV1().Services(ns).Get(t.Context(), "job-worker-0", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, port := range service.Spec.Ports {
-		got = append(got, fmt.Sprintf("%s=%d/%s to %s", port.Name, port.Port, port.Protocol, port.TargetPort.String()))
-	}
-	want := []string{"tfjob-port=2222/TCP to 2222", "port--6006=6006/TCP to 6006", "port-6006=81/TCP to 81", "metrics=9100/TCP to 9100", "port-15090=15090/TCP to 15090"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("ports (-want +got):\n%s", diff)
-	}
-	pod, err := r.typed.CoreV1().Pods(ns).Get(t.Context(), "job-worker-0", metav1.GetOptions{})
-	if err != nil || len(pod.Spec.Containers[0].Ports) != 3 {
-		t.Errorf("the training container has the ports %+v, %v", pod.Spec.Containers, err)
-	}
-}
-
-// toolsUnready: the address of a pod that is not ready is published, for the pods that it waits for.
-func toolsUnready(t *testing.T, r *rig) {
-	r = r.of(kinds.PyTorchJob())
-	ns := r.namespace(t, "unready")
-	r.apply(t, ns, workersManifest(r.kind, "job", 1))
-	r.awaitActive(t, ns, "job", 1)
-	r.kubectl(t, nil, "-n", ns, "patch", "pod", "job-worker-0", "--subresource=status", "-p", string(schema.JSON(map[string]any{
-		"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "False"}}}})))
-	await(t, "the address of a pod that is not ready", func() (bool, string) {
-		found, err := r.typed.DiscoveryV1().EndpointSlices(ns).List(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=job-worker-0"})
-		if err != nil || len(found.Items) != 1 || len(found.Items[0].Endpoints) != 1 {
-			return false, fmt.Sprint(found, err)
-		}
-		conditions := found.Items[0].Endpoints[0].Conditions
-		isServing := conditions.Serving == nil || *conditions.Serving
-		isReady := conditions.Ready == nil || *conditions.Ready
-		return isReady && !isServing, fmt.Sprint(found.Items[0].Endpoints)
 	})
 }
 
