@@ -2,8 +2,6 @@ package convert
 
 import (
 	_ "embed"
-	"maps"
-	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,16 +71,4 @@ func BenchmarkObject(b *testing.B) {
 			stock(b, u)
 		}
 	})
-}
-
-func BenchmarkWorst(b *testing.B) {
-	objects := worst(b)
-	for _, name := range slices.Sorted(maps.Keys(objects)) {
-		b.Run(name, func(b *testing.B) {
-			u := &unstructured.Unstructured{Object: objects[name]}
-			for b.Loop() {
-				Object(kinds.TFJob(), u)
-			}
-		})
-	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // The budgets of a conversion. Times are ratios: both sides are measured in the same run, so that this machine may be slow or busy.
-// BenchmarkObject and BenchmarkWorst measure the times themselves. The race detector would measure itself, so it leaves this file
+// BenchmarkObject measures the times themselves. The race detector would measure itself, so it leaves this file
 // out.
 const (
 	mostGarbage      = 35 << 10 // bytes allocated for a job of 6 KB

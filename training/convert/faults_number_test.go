@@ -19,13 +19,13 @@ import (
 // numbers returns numbers at which arithmetic may fail, in every form in which an object may contain them.
 func numbers() []any {
 	var all []any
-	for _, i := range []int64{math.MinInt64, math.MinInt64 + 1, math.MinInt32 - 1, math.MinInt32, -1, 0, 1, 2, 20000, 20001, 65535, 65536, math.MaxInt32, 1 << 31,
-		1 << 32, 1<<32 + 1, 9223372036, 9223372037, 10_000_000_000, 99_999_999_999_999, 1 << 53, math.MaxInt64} {
+	for _, i := range []int64{math.MinInt64, math.MinInt32 - 1, math.MinInt32, -1, 0, 1, 2, 20000, 20001, 65535, 65536, math.MaxInt32, 1 << 31,
+		1 << 32, 1<<32 + 1, 9223372037, 1 << 53, math.MaxInt64} {
 		all = append(all, i, float64(i), json.Number(fmt.Sprint(i)))
 	}
 	return append(all, 1e308, -1e308, 1.5, -0.5, 5e-324, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), float64(1<<63), uint64(math.MaxUint64),
 		json.Number("1.0"), json.Number("1e2"), json.Number("1e308"), json.Number("1e309"), json.Number("-9223372036854775809"), json.Number("NaN"),
-		json.Number("Infinity"), json.Number(""), json.Number("0x10"), json.Number(strings.Repeat("9", 100000)))
+		json.Number("Infinity"), json.Number(""), json.Number("0x10"), json.Number(strings.Repeat("9", 1000)))
 }
 
 // codeOf returns the problem of a number in a field for integers from least to most.

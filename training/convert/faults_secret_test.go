@@ -112,11 +112,7 @@ func TestShown(t *testing.T) {
 // reported returns all texts that were reported about an object.
 func reported(r *Result) string {
 	var b strings.Builder
-	problems := r.Warnings
-	if r.Rejection != nil {
-		problems = append(problems[:len(problems):len(problems)], r.Rejection.Problems...)
-	}
-	for _, p := range problems {
+	for _, p := range problemsOf(r) {
 		b.WriteString(p.String() + "\n")
 	}
 	return b.String()

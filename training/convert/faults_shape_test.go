@@ -12,7 +12,6 @@ import (
 	"stoic/convert"
 	"stoic/schema"
 	"stoic/test/untyped"
-	"stoic/training"
 )
 
 // path is a place in an object: fields, map keys and indices.
@@ -156,29 +155,6 @@ func without(outcome string, lines []string) string {
 	return strings.Join(kept, "\n")
 }
 
-// TestFaultPlaces: whatever is put into a place, problems are reported for that place, for one above or below it, or for
-// one that refers to it.
-func TestFaultPlaces(t *testing.T) {
-	base := oneReplicaType(t)
-	for _, n := range nodes(nil, base) {
-		place := n.at.String()
-		for _, value := range mutations() {
-			raw, _ := untyped.Clone(base).(map[string]any)
-			put(t, raw, place, untyped.Clone(value))
-			got := check(t, raw)
-			problems := got.Warnings
-			if got.Rejection != nil {
-				problems = append(slices.Clone(got.Rejection.Problems), got.Warnings...)
-			}
-			for _, p := range problems {
-				if !under(p.Path, place) && !under(place, p.Path) && !refers(place, p) {
-					t.Errorf("%s is %.60v: told of %s", place, value, p)
-				}
-			}
-		}
-	}
-}
-
 // under reports whether path is at place or below it.
 func under(path, place string) bool {
 	rest, ok := strings.CutPrefix(path, place)
@@ -201,85 +177,29 @@ func refers(place string, p schema.Problem) bool {
 	return false
 }
 
-// optional are the fields, down to the pod, that may be absent or null.
-func optional() []string {
-	return []string{inPolicy, inPolicy + ".cleanPodPolicy", inPolicy + ".ttlSecondsAfterFinished", inPolicy + ".suspend", inPolicy + ".schedulingPolicy",
-		inPolicy + ".schedulingPolicy.queue", "spec.successPolicy", "spec.enableDynamicWorker", inWorker + ".replicas", inWorker + ".restartPolicy",
-		inTemplate + ".metadata", inTemplate + ".metadata.labels"}
-}
-
-// TestFaultOptional leaves out every subset of the optional fields, or sets it to null: both are the same job,
-// with the defaults of these fields.
-func TestFaultOptional(t *testing.T) {
+// TestOptional leaves out each optional field, or sets it to null: both are the same job.
+func TestOptional(t *testing.T) {
 	full := sound(t)
-	for place, value := range map[string]any{
-		inPolicy + ".cleanPodPolicy": "All", inPolicy + ".ttlSecondsAfterFinished": int64(5), inPolicy + ".suspend": true, inPolicy + ".schedulingPolicy.queue": "q",
-		"spec.successPolicy": "AllWorkers", "spec.enableDynamicWorker": true, inWorker + ".replicas": int64(3), inWorker + ".restartPolicy": "OnFailure",
-		inTemplate + ".metadata.labels": map[string]any{"a": "b"},
-	} {
-		put(t, full, place, value)
-	}
-	fields := optional()
-	for subset := range 1 << len(fields) {
+	apply(t, full, change{
+		inPolicy + ".cleanPodPolicy": "All", inPolicy + ".ttlSecondsAfterFinished": int64(5), inPolicy + ".suspend": true,
+		inPolicy + ".schedulingPolicy.queue": "q", "spec.successPolicy": "AllWorkers", "spec.enableDynamicWorker": true,
+		inWorker + ".replicas": int64(3), inWorker + ".restartPolicy": "OnFailure", inTemplate + ".metadata.labels": map[string]any{"a": "b"},
+	})
+	all := describe(check(t, full))
+	for _, place := range []string{inPolicy, inPolicy + ".cleanPodPolicy", inPolicy + ".ttlSecondsAfterFinished", inPolicy + ".suspend",
+		inPolicy + ".schedulingPolicy", inPolicy + ".schedulingPolicy.queue", "spec.successPolicy", "spec.enableDynamicWorker", inWorker + ".replicas",
+		inWorker + ".restartPolicy", inTemplate + ".metadata", inTemplate + ".metadata.labels"} {
 		absent, null := untyped.Clone(full).(map[string]any), untyped.Clone(full).(map[string]any)
-		for i, place := range fields {
-			if subset>>i&1 == 0 || parentGone(place, fields, subset) {
-				continue
-			}
-			put(t, absent, place, untyped.Missing{})
-			put(t, null, place, nil)
+		put(t, absent, place, untyped.Missing{})
+		put(t, null, place, nil)
+		got := check(t, absent)
+		if outcome(got) != run || describe(got) == all {
+			t.Errorf("without %s: %s", place, describe(got))
 		}
-		got, other := check(t, absent), check(t, null)
-		if outcome(got) != run {
-			t.Fatalf("%b: %s", subset, outcome(got))
-		}
-		if diff := cmp.Diff(describe(got), describe(other)); diff != "" {
-			t.Fatalf("%b: absent is not null:\n%s", subset, diff)
-		}
-		has := func(place string) bool {
-			i := slices.Index(fields, place)
-			return subset>>i&1 == 0 && !parentGone(place, fields, subset)
-		}
-		want := training.RunPolicy{CleanPods: training.CleanNone}
-		if has(inPolicy + ".cleanPodPolicy") {
-			want.CleanPods = training.CleanAll
-		}
-		if has(inPolicy + ".ttlSecondsAfterFinished") {
-			want.TTL = training.Limit{Set: true, Value: 5}
-		}
-		want.Suspend = has(inPolicy + ".suspend")
-		if has(inPolicy + ".schedulingPolicy.queue") {
-			want.Scheduling.Queue = "q"
-		}
-		if diff := cmp.Diff(want, got.Job.Policy); diff != "" {
-			t.Fatalf("%b: policy:\n%s", subset, diff)
-		}
-		replicas, restart, rule := 1, training.RestartNever, training.SuccessFirst
-		if has(inWorker + ".replicas") {
-			replicas = 3
-		}
-		if has(inWorker + ".restartPolicy") {
-			restart = training.RestartOnFailure
-		}
-		if has("spec.successPolicy") {
-			rule = training.SuccessAll
-		}
-		rtype := got.Job.ReplicaTypes[0]
-		if rtype.Replicas != replicas || rtype.Restart != restart || got.Job.Success.Rule != rule || rtype.Expendable != has("spec.enableDynamicWorker") ||
-			strings.Contains(string(rtype.Template), `"labels"`) != has(inTemplate+".metadata.labels") {
-			t.Fatalf("%b: %s", subset, describe(got))
+		if diff := cmp.Diff(describe(got), describe(check(t, null))); diff != "" {
+			t.Errorf("%s: -absent +null:\n%s", place, diff)
 		}
 	}
-}
-
-// parentGone reports whether a parent of the field is left out, too.
-func parentGone(place string, fields []string, subset int) bool {
-	for i, above := range fields {
-		if subset>>i&1 == 1 && above != place && under(place, above) {
-			return true
-		}
-	}
-	return false
 }
 
 // TestFaultAbsent covers required fields that are absent, null or empty.

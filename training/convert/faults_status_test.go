@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -90,49 +89,6 @@ func checkStatus(t *testing.T, s training.Status) {
 	for rtype, r := range s.ReplicaStatuses {
 		if r.Active < 0 || r.Succeeded < 0 || r.Failed < 0 || len(r.Selector) > selectorLimit {
 			t.Fatalf("%s: %+v", rtype, r)
-		}
-	}
-}
-
-// TestFaultStatusRows covers malicious statuses, and what is read of them.
-func TestFaultStatusRows(t *testing.T) {
-	condition := func(kind any, status any) any { return map[string]any{"type": kind, "status": status} }
-	for _, c := range []struct {
-		name   string
-		status any
-		want   string // types of conditions and their status, and whether it is clean
-	}{
-		{"10,000 conditions", map[string]any{"conditions": many(10000, func(i int) any { return condition(fmt.Sprint("T", i), "True") })}, "unclean"},
-		{"10,000 times the same", map[string]any{"conditions": many(10000, func(int) any { return condition("Running", "True") })}, "Running=True unclean"},
-		{"both terminal conditions", map[string]any{"conditions": []any{condition("Succeeded", "True"), condition("Failed", "True")}}, "Succeeded=True Failed=True"},
-		{"a terminal condition in another case", map[string]any{"conditions": []any{condition("succeeded", "true")}}, "unclean"},
-		{"a terminal condition with a space", map[string]any{"conditions": []any{condition("Succeeded ", "True")}}, "unclean"},
-		{"a terminal condition that is a list", map[string]any{"conditions": []any{condition([]any{"Succeeded"}, "True")}}, "unclean"},
-		{"nulls", map[string]any{"conditions": []any{nil, nil, condition("Failed", "True")}}, "Failed=True unclean"},
-		{"replica types that are null", map[string]any{"replicaStatuses": map[string]any{"Worker": nil, "PS": nil}}, "unclean"},
-		{"counts that wrap", map[string]any{"replicaStatuses": map[string]any{"Worker": map[string]any{"failed": int64(1 << 32)}}}, "unclean"},
-		{"a start to come", map[string]any{"startTime": "9999-01-01T00:00:00Z"}, ""},
-		{"a start before the epoch", map[string]any{"startTime": "1969-12-31T23:59:59Z"}, "unclean"},
-		{"a start long ago", map[string]any{"startTime": "-2026-01-01T00:00:00Z"}, "unclean"},
-		{"a leap second", map[string]any{"startTime": "2016-12-31T23:59:60Z"}, "unclean"},
-		{"nanoseconds", map[string]any{"startTime": "2026-01-01T00:00:00.999999999Z"}, "unclean"},
-		{"a list", []any{}, "unclean"},
-		{"a text", "Succeeded", "unclean"},
-		{"deep", untyped.Nested(10000), "unclean"},
-	} {
-		raw := sound(t)
-		raw["status"] = c.status
-		got := check(t, raw)
-		checkStatus(t, got.Status)
-		var parts []string
-		for _, condition := range got.Status.Conditions {
-			parts = append(parts, string(condition.Type)+"="+string(condition.Status))
-		}
-		if got.Status.Unclean {
-			parts = append(parts, "unclean")
-		}
-		if got := strings.Join(parts, " "); outcome(check(t, raw)) != run || got != c.want {
-			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 }

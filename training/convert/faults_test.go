@@ -7,27 +7,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stoic/convert"
 	"stoic/schema"
 	"stoic/test/untyped"
-	"stoic/training/kinds"
 )
 
-// The files faults_*_test.go test the converter with a catalogue of what can be wrong with an object:
-//
-//	shape    every value of every type at every place; what may be left out, left out
-//	text     names, Unicode, depth, size
-//	number   every numeric field at every border
-//	status   a status that was edited
-//	names    names that collide, unknown replica types and fields
-//	alien    Go values that no decoder returns
-//
-// Every row has the complete outcome: all codes and paths.
+// The files faults_*_test.go test the converter with a catalogue of what can be wrong with an object. Every row has the
+// complete outcome: all codes and paths. The messages are in testdata.
 
 // The limits for reading an object, and for quoting it in messages.
 const (
@@ -73,6 +62,14 @@ func also(want string, code schema.Code, path string) string {
 	return want + "\n" + string(code) + " " + path
 }
 
+// problemsOf returns all problems and warnings.
+func problemsOf(r *Result) []schema.Problem {
+	if r.Rejection == nil {
+		return r.Warnings
+	}
+	return slices.Concat(r.Rejection.Problems, r.Warnings)
+}
+
 // outcome returns whether the job runs or is rejected, and the code and path of every problem and warning.
 func outcome(r *Result) string {
 	lines := []string{run}
@@ -105,29 +102,7 @@ func holdIn(t *testing.T, sound func(*testing.T) map[string]any, faults []fault)
 			if diff := cmp.Diff(f.want, outcome(got)); diff != "" {
 				t.Errorf("-want +got:\n%s\n%s", diff, describe(got))
 			}
-			holdKinds(t, raw, f.want)
 		})
-	}
-}
-
-// answer converts a value that cannot be compared or copied, and returns the outcome.
-func answer(t *testing.T, raw map[string]any) *Result {
-	t.Helper()
-	done := make(chan *Result, 1)
-	go func() { done <- Object(kinds.TFJob(), &unstructured.Unstructured{Object: raw}) }()
-	select {
-	case got := <-done:
-		if (got.Job == nil) == (got.Rejection == nil) {
-			t.Fatalf("job %v, rejection %v", got.Job, got.Rejection)
-		}
-		untyped.CheckProblems(t, got.Warnings, reportLimit+1)
-		if got.Rejection != nil {
-			untyped.CheckProblems(t, got.Rejection.Problems, reportLimit+1)
-		}
-		return got
-	case <-time.After(2 * time.Minute):
-		t.Fatal("no answer")
-		return nil
 	}
 }
 
@@ -205,12 +180,4 @@ func places(t testing.TB, path string) []any {
 		keys, rest = append(keys, rest[:end]), rest[end:]
 	}
 	return keys
-}
-
-// TestPlaces checks that put and places find the places that the tables of faults name.
-func TestPlaces(t *testing.T) {
-	got := places(t, `spec.a-b.c[1][0]["x.y/z"].d["\xff"]`)
-	if diff := cmp.Diff([]any{"spec", "a-b", "c", 1, 0, "x.y/z", "d", "\xff"}, got); diff != "" {
-		t.Error(diff)
-	}
 }

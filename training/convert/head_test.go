@@ -1,9 +1,7 @@
 package convert
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"pgregory.net/rapid"
 
 	"stoic/schema"
 	"stoic/training"
@@ -168,37 +165,6 @@ func checkLedger(t interface {
 			t.Fatalf("%+v is written as %s and read as %+v", got, written, again)
 		}
 	}
-}
-
-func TestLedgerProperties(t *testing.T) {
-	value := rapid.Custom(func(t *rapid.T) any {
-		return rapid.SampledFrom([]any{nil, "u", "", 7, -1, math.MaxInt64, 1e300, 0.5, true, []any{}, map[string]any{}, "\u2028"}).Draw(t, "value")
-	})
-	failure := rapid.Custom(func(t *rapid.T) any {
-		return rapid.OneOf(value, rapid.Custom(func(t *rapid.T) any {
-			return any(map[string]any{"pod": value.Draw(t, "pod"), "row": value.Draw(t, "row"), "x": value.Draw(t, "x")})
-		})).Draw(t, "failure")
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		text, err := json.Marshal(map[string]any{"job": rapid.SampledFrom([]any{"u", "u", "u", "v", nil}).Draw(t, "job"), "restarts": value.Draw(t, "restarts"),
-			"succeeded": rapid.MapOfN(rapid.SampledFrom([]string{"worker", "ps", "chief", "boss", ""}), rapid.OneOf(value,
-				rapid.Map(rapid.SampledFrom([]string{"0", "1-3,5", "0-19999", "bitmap:jw", "bitmap:", "9-1", "-"}), func(s string) any { return s })), 0, 5).Draw(t, "succeeded"),
-			"failed": rapid.MapOfN(rapid.String(), failure, 0, 5).Draw(t, "failed"), "odd": value.Draw(t, "odd"), "disruptions": value.Draw(t, "disruptions"),
-			"lastFailure": rapid.OneOf(value, rapid.Custom(func(t *rapid.T) any {
-				read := map[string]any{}
-				for _, field := range []string{"pod", "container", "init", "exitCode", "signal", "reason", "disruption", "node", "at"} {
-					read[field] = value.Draw(t, field)
-				}
-				return read
-			})).Draw(t, "last failure"),
-			"verdict": rapid.SampledFrom([]any{"Succeeded", "Failed", "", 7}).Draw(t, "terminal"), "at": rapid.SampledFrom([]any{"2026-01-01T00:00:00.5+01:00", "9999-12-31T23:59:59-10:00", "x", 7, nil}).Draw(t, "at")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		cut := rapid.IntRange(0, len(text)).Draw(t, "cut")
-		checkLedger(t, string(text))
-		checkLedger(t, string(text[:cut]))
-	})
 }
 
 func FuzzLedger(f *testing.F) {

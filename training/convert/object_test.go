@@ -153,57 +153,6 @@ func TestManyProblemsOfTheWholeJob(t *testing.T) {
 	}
 }
 
-func TestDepth(t *testing.T) {
-	place := "spec.tfReplicaSpecs.Worker.template.spec.containers[0].future"
-	for depth, rejected := range map[int]bool{1: false, depthLimit: false, depthLimit + 1: true, 10000: true} {
-		raw := sound(t)
-		container(t, raw)["future"] = untyped.Nested(depth)
-		got := check(t, raw)
-		if (got.Rejection != nil) != rejected {
-			t.Errorf("%d levels: rejected %t", depth, !rejected)
-		}
-		if rejected {
-			if p := got.Rejection.Problems[0]; p.Code != schema.TooLarge || !strings.HasPrefix(p.Path, place) {
-				t.Error(p)
-			}
-		}
-	}
-	for _, place := range [][]any{{}, {"spec"}, {"metadata"}, {"spec", "tfReplicaSpecs", "Worker"}, {"spec", "tfReplicaSpecs", "Worker", "template"}} {
-		raw := sound(t)
-		at(t, raw, place...).(map[string]any)["future"] = untyped.Nested(10000)
-		raw["status"] = untyped.Nested(10000)
-		if got := check(t, raw); got.Job == nil || !got.Status.Unclean {
-			t.Errorf("%v: what is not kept may be of any depth: %s", place, describe(got))
-		}
-	}
-}
-
-func TestHugeTexts(t *testing.T) {
-	huge := strings.Repeat("\xf0\x9f\x98", 1<<20)
-	raw := sound(t)
-	raw[huge] = huge
-	raw["kind"] = huge
-	at(t, raw, "metadata").(map[string]any)["name"] = huge
-	at(t, raw, "spec").(map[string]any)[huge] = huge
-	at(t, raw, "spec").(map[string]any)["runPolicy"] = map[string]any{"cleanPodPolicy": huge, "managedBy": huge}
-	rtypes := at(t, raw, "spec", "tfReplicaSpecs").(map[string]any)
-	worker := rtypes["Worker"].(map[string]any)
-	worker["restartPolicy"] = huge
-	worker["template"].(map[string]any)["metadata"] = map[string]any{"labels": map[string]any{huge: huge}, "annotations": map[string]any{"a": huge}}
-	rtypes[huge] = nil
-	c := container(t, raw)
-	c["name"], c["resources"] = huge, map[string]any{"limits": map[string]any{huge: huge}}
-	c["ports"] = []any{map[string]any{"name": huge, "protocol": huge, "containerPort": int64(1)}}
-	got := check(t, raw)
-	size := 0
-	for _, p := range append(got.Rejection.Problems, got.Warnings...) {
-		size += len(p.String())
-	}
-	if n := len(got.Rejection.Problems); n < 10 || size > n*1000 {
-		t.Errorf("%d problems of %d bytes", n, size)
-	}
-}
-
 // TestAtOnce: conversions run concurrently, including the first one of a kind.
 func TestAtOnce(t *testing.T) {
 	kind := *kinds.TFJob() // not in the cache of shapes yet
