@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-
 	"stoic/test/untyped"
 	"stoic/training"
 	"stoic/training/kinds"

@@ -28,7 +28,7 @@ func worst(t testing.TB) map[string]map[string]any {
 		"the name of a resource":              func(_, _, c map[string]any) { c["resources"] = limits(huge, "1") },
 		"variables":                           func(_, _, c map[string]any) { c["env"] = variables("1") },
 		"variables that are numbers":          func(_, _, c map[string]any) { c["env"] = variables(int64(1)) },
-		"arguments that are numbers":  func(_, _, c map[string]any) { c["args"] = items(10_000, func(i int) any { return int64(i) }) },
+		"arguments that are numbers":          func(_, _, c map[string]any) { c["args"] = items(10_000, func(i int) any { return int64(i) }) },
 		"fields that are unknown":             func(_, _, c map[string]any) { maps.Copy(c, keyed(10_000, "x")) },
 		"a field that is unknown and deep":    func(_, s, _ map[string]any) { s["future"] = untyped.Nested(manyBytes / 10) },
 		"a field that is unknown and wide":    func(_, s, _ map[string]any) { s["future"] = keyed(7_000, []any{int64(1), "x"}) },

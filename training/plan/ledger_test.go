@@ -62,49 +62,6 @@ func (w *cluster) crash(t *rapid.T, p Plan) bool {
 	return true
 }
 
-// TestOverIsOver: a terminal condition stays although another client wipes the status, and no pod is created any more.
-func TestOverIsOver(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := newCluster()
-		w.knobs = w.anyKnobs(t)
-		w.Clean, w.Suspend, w.TTL = rapid.SampledFrom([]string{"All", "Running"}).Draw(t, "clean"), false, nil
-		deleted := false // pods, after the terminal condition: then it is in the ledger
-		for range rapid.IntRange(1, 30).Draw(t, "reconciles") {
-			w.settle()
-			before, p := w.status.Terminal(), Make(w.observe())
-			if deleted && len(p.Create) > 0 {
-				t.Fatalf("begins again: %+v", p.Create)
-			}
-			crashed := w.crash(t, p)
-			if !crashed {
-				if err := w.apply(p); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if after := w.status.Terminal(); before != "" && after != before {
-				t.Fatalf("the terminal condition was %s and is %q", before, after)
-			}
-			if v := w.status.Terminal(); v != "" && w.ledger.Terminal != "" && w.ledger.Terminal != v {
-				t.Fatalf("the ledger says %s, the status %s", w.ledger.Terminal, v)
-			}
-			deleted = deleted || w.ledger.Terminal != ""
-			w.now = w.now.Add(time.Second)
-			for _, name := range slices.Sorted(maps.Keys(w.pods)) {
-				pod := w.pods[name]
-				switch phase := rapid.SampledFrom([]corev1.PodPhase{"", corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}).Draw(t, "phase"); pod.Phase {
-				case corev1.PodPending, corev1.PodRunning:
-					if phase != "" {
-						pod.Phase = phase
-					}
-				}
-			}
-			if deleted && rapid.Bool().Draw(t, "wipe") {
-				w.status = training.Status{}
-			}
-		}
-	})
-}
-
 // TestLimitHolds: however a replica fails, and whatever happens to the status, the pods and the operator meanwhile, no more
 // pods are created than the limit allows, and the last failure fails the job.
 func TestLimitHolds(t *testing.T) {

@@ -2,15 +2,10 @@ package plan
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"pgregory.net/rapid"
 
 	"stoic/training"
 )
@@ -103,65 +98,4 @@ func TestSuccessesWait(t *testing.T) {
 	want("by a process that has written nothing yet", Make(o), true, "1-2", 0)
 	o.WrittenAt = o.Now.Add(time.Hour)
 	want("by a clock that went back", Make(o), true, "1-2", 0)
-}
-
-// TestSuccessesHold: whatever happens to the pods, the status and the operator, a replica whose success is recorded is not
-// started again, and the job succeeds once all replicas have succeeded.
-func TestSuccessesHold(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		workers := rapid.IntRange(1, 12).Draw(t, "workers")
-		w := newCluster()
-		w.SuccessPolicy = "AllWorkers"
-		w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Replicas: &workers, Restart: "OnFailure"}}
-		recorded := map[string]types.UID{} // the pod that existed when the success was recorded
-		for round := 0; w.status.Terminal() == ""; round++ {
-			if round > 500 {
-				t.Fatalf("no end: %+v, %+v", w.status, w.ledger)
-			}
-			w.settle()
-			o := w.observe()
-			p := Make(o)
-			checkPlan(t, o, p)
-			if !w.crash(t, p) {
-				if err := w.apply(p); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for name, uid := range recorded {
-				if now := w.pods[name]; now != nil && now.UID != uid {
-					t.Fatalf("%s was started again", name)
-				}
-			}
-			if w.status.Terminal() != "" {
-				break
-			}
-			for _, name := range slices.Sorted(maps.Keys(w.pods)) {
-				pod := w.pods[name]
-				var index int
-				if _, err := fmt.Sscanf(strings.TrimPrefix(name, "j-worker-"), "%d", &index); err != nil {
-					t.Fatal(err)
-				}
-				if w.ledger.Succeeded["worker"].Has(index) {
-					recorded[name] = pod.UID
-				}
-				switch event := rapid.IntRange(0, 9).Draw(t, name); {
-				case event == 0:
-					pod.Deleting = true
-				case event == 1:
-					delete(w.pods, name)
-				case event < 5 && pod.Phase == corev1.PodPending:
-					pod.Phase = corev1.PodRunning
-				case event < 5 && pod.Phase == corev1.PodRunning:
-					pod.Phase = corev1.PodSucceeded
-				}
-			}
-			if rapid.IntRange(0, 5).Draw(t, "wipe") == 0 {
-				w.status = training.Status{}
-			}
-			w.now = w.now.Add(time.Minute)
-		}
-		if got := w.status.ReplicaStatuses["Worker"]; w.status.Terminal() != training.Succeeded || int(got.Succeeded) != workers {
-			t.Fatalf("%s with %+v, want Succeeded with %d", w.status.Terminal(), got, workers)
-		}
-	})
 }
