@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -17,7 +18,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"pgregory.net/rapid"
 
 	"stoic/schema"
 )
@@ -30,7 +30,7 @@ type oracle struct {
 }
 
 // bothOf returns our check and the API server's for the same schema.
-func bothOf(t rapid.TB, root *props, sub *apiextensionsv1.CustomResourceSubresources) (*Schema, *oracle) {
+func bothOf(t testing.TB, root *props, sub *apiextensionsv1.CustomResourceSubresources) (*Schema, *oracle) {
 	t.Helper()
 	o, err := newOracle(root, sub)
 	if err != nil {

@@ -1,61 +1,105 @@
 package convert
 
 import (
+	"fmt"
 	"math"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
-	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
 	"stoic/schema"
 	"stoic/test/untyped"
 )
 
-// TestStructuralLikeAPIServer: for any schema and any object, the API server's code and ours agree whether the object is accepted,
-// and whether fields are dropped.
+type props = apiextensionsv1.JSONSchemaProps
+
+// TestStructuralLikeAPIServer replaces each node of the objects in testdata by values of every type. The API server's code and ours
+// agree whether the object is accepted, and whether fields are dropped. There is one result for values that are no JSON, too.
 func TestStructuralLikeAPIServer(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { comparedWithAPIServer(t) })
-}
-
-// TestStructuralDrawsBoth: enough of the drawn objects are accepted, and enough are refused, for the comparison to mean something.
-// The draws are the same each time, because a few random schemas may refuse nearly all objects.
-func TestStructuralDrawsBoth(t *testing.T) {
-	taken, all := 0, 0
-	draws := rapid.Custom(func(t *rapid.T) int { return comparedWithAPIServer(t) })
-	for seed := range 100 {
-		taken, all = taken+draws.Example(seed), all+objectsOfSchema
-	}
-	t.Logf("%d of %d objects taken", taken, all)
-	if refused := all - taken; taken*40 < all || refused*40 < all {
-		t.Errorf("%d objects taken and %d refused say little", taken, refused)
-	}
-}
-
-// objectsOfSchema is the number of objects that are compared for each schema.
-const objectsOfSchema = 20
-
-// comparedWithAPIServer draws a schema and objects, and returns how many objects are accepted.
-func comparedWithAPIServer(t *rapid.T) (taken int) {
-	root, sub := drawSchema(t), drawSubresources(t)
-	s, o := bothOf(t, root, sub)
-	for range objectsOfSchema {
-		raw := widget(drawFields(t, root, 4))
-		if differs := agree(s, o, raw); differs != "" {
-			t.Fatalf("%s\nschema %s\nsubresources %s\nobject %s", differs, schema.JSON(root), schema.JSON(sub), schema.JSON(raw))
+	values := []any{untyped.Missing{}, nil, "", "x", "bb", "1.2.3.4", int64(0), int64(-3), int64(5), int64(1) << 40, 2.0, 2.5, true, []any{}, []any{"x", "x"}, []any{nil},
+		map[string]any{}, map[string]any{"name": "x"}}
+	aliens := []any{math.NaN(), uint64(math.MaxUint64), float32(1.5), struct{}{}, []string{"a"}, map[string]string{"a": "b"}, make(chan int), strings.Repeat("\xff", 500)}
+	accepted, refused := 0, 0
+	for _, example := range structuralExamples(t) {
+		s, o := schemaIn(t, example.schema)
+		for _, value := range values {
+			everyNode(example.object, value, func(raw map[string]any) {
+				if differs := agree(s, o, raw); differs != "" {
+					t.Errorf("%s: %s\nobject %s", example.name, differs, schema.JSON(raw))
+				}
+				if len(promised(t, s, raw).Problems) == 0 {
+					accepted++
+				} else {
+					refused++
+				}
+			})
 		}
-		if len(checkStructural(s, raw).Problems) == 0 {
-			taken++
+		for _, value := range aliens {
+			everyNode(example.object, value, func(raw map[string]any) { promised(t, s, raw) })
 		}
 	}
-	return taken
+	if t.Logf("%d accepted, %d refused", accepted, refused); accepted < 300 || refused < 300 {
+		t.Error("the objects are one-sided")
+	}
+}
+
+// everyNode calls test with copies of an object in which one node outside of its metadata is replaced.
+func everyNode(object map[string]any, value any, test func(raw map[string]any)) {
+	for at := 1; ; at++ {
+		raw, _ := untyped.Clone(object).(map[string]any)
+		delete(raw, "apiVersion")
+		delete(raw, "kind")
+		delete(raw, "metadata")
+		n := at
+		raw, _ = untyped.Mutate(raw, &n, untyped.Clone(value)).(map[string]any)
+		if n >= 0 {
+			return
+		}
+		if raw != nil {
+			test(widget(raw))
+		}
+	}
+}
+
+// structuralExample is an object in testdata and the schema in the same archive.
+type structuralExample struct {
+	name, schema string
+	object       map[string]any
+}
+
+func structuralExamples(t *testing.T) (examples []structuralExample) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/structural/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		definition := ""
+		for _, part := range archive.Files {
+			switch {
+			case part.Name == "schema.yaml":
+				definition = string(part.Data)
+			case strings.HasSuffix(part.Name, ".yaml"):
+				examples = append(examples, structuralExample{filepath.Base(file) + "/" + part.Name, definition, untyped.Parse(t, part.Data).Object})
+			}
+		}
+	}
+	return examples
 }
 
 // promised checks a value, and fails unless every promise of Check holds for the result.
-func promised(t rapid.TB, s *Schema, raw map[string]any) *Checked {
+func promised(t testing.TB, s *Schema, raw map[string]any) *Checked {
 	t.Helper()
 	same, _ := untyped.Clone(raw).(map[string]any)
 	got := checkStructural(s, raw)
@@ -80,26 +124,6 @@ func promised(t rapid.TB, s *Schema, raw map[string]any) *Checked {
 	return got
 }
 
-// TestStructuralTotal: for any schema and any value, even one that is no JSON, there is one result.
-func TestStructuralTotal(t *testing.T) {
-	alien := []any{math.NaN(), math.Inf(1), uint64(math.MaxUint64), float32(1.5), struct{}{}, []string{"a"}, map[string]string{"a": "b"},
-		make(chan int), []byte("1"), strings.Repeat("\xff", 500), 1e300, int64(math.MinInt64)}
-	rapid.Check(t, func(t *rapid.T) {
-		root := drawSchema(t)
-		all, err := Structural(resourceOf(root))
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw := widget(drawFields(t, root, 4))
-		for range rapid.IntRange(0, 3).Draw(t, "changes") {
-			values := append(oddValues(), alien...)
-			at := rapid.IntRange(0, 20).Draw(t, "at")
-			raw, _ = untyped.Mutate(raw, &at, rapid.SampledFrom(values).Draw(t, "value")).(map[string]any)
-		}
-		promised(t, all[0], raw)
-	})
-}
-
 // TestStructuralEndless: objects that are larger or deeper than any JSON, or that contain themselves.
 func TestStructuralEndless(t *testing.T) {
 	s, _ := schemaIn(t, `{type: object, x-kubernetes-preserve-unknown-fields: true, properties: {
@@ -108,13 +132,9 @@ func TestStructuralEndless(t *testing.T) {
 	endless := map[string]any{}
 	endless["free"], endless["embedded"], endless["other"] = endless, endless, endless
 	many := make([]any, workLimit)
-	wide := map[string]any{}
-	for i := range 1000 {
-		wide[strings.Repeat("k", 1+i)] = make([]any, 2000)
-	}
 	for name, raw := range map[string]map[string]any{
-		"endless": endless, "many": {"list": many}, "wide": {"free": wide}, "nothing": nil,
-		"deep": {"free": deepList(100000)},
+		"endless": endless, "many": {"list": many}, "nothing": nil,
+		"deep": {"free": untyped.Nested(100000)},
 	} {
 		got := s.Check(&unstructured.Unstructured{Object: raw})
 		again := s.Check(&unstructured.Unstructured{Object: raw})
@@ -126,14 +146,6 @@ func TestStructuralEndless(t *testing.T) {
 	if got := s.Check(nil); len(got.Problems) == 0 {
 		t.Error("nothing is well-formed")
 	}
-}
-
-func deepList(depth int) any {
-	var value any
-	for range depth {
-		value = []any{value}
-	}
-	return value
 }
 
 // FuzzStructural checks any object by any schema.
@@ -156,4 +168,33 @@ func FuzzStructural(f *testing.F) {
 		}
 		promised(t, all[0], raw)
 	})
+}
+
+// resourceOf returns the definition of a custom resource with one version.
+func resourceOf(root *props) *apiextensionsv1.CustomResourceDefinition {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	crd.Name = "widgets.example.com"
+	crd.Spec.Group, crd.Spec.Scope = "example.com", apiextensionsv1.NamespaceScoped
+	crd.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Kind: "Widget", Plural: "widgets"}
+	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true,
+		Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: root}}}
+	return crd
+}
+
+func widget(fields map[string]any) map[string]any {
+	fields["apiVersion"], fields["kind"], fields["metadata"] = "example.com/v1", "Widget", map[string]any{"name": "w"}
+	return fields
+}
+
+// describeChecked formats the result of a check for readers to review.
+func describeChecked(c *Checked) (text string) {
+	for _, some := range []struct {
+		severity string
+		problems []schema.Problem
+	}{{"error", c.Problems}, {"warning", c.Warnings}} {
+		for _, p := range some.problems {
+			text += fmt.Sprintf("%s: %s [%s]\n", some.severity, p, p.Code)
+		}
+	}
+	return text
 }

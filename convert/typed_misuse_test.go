@@ -6,9 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"stoic/schema"
 )
@@ -109,17 +107,8 @@ func TestTagMisuse(t *testing.T) {
 		`.A: min is for integers, intstr.IntOrString and floats, and for lists of them, and the field is a string`: made[struct {
 			A string `stoic:"min=1"`
 		}](),
-		`.A: min is for integers, intstr.IntOrString and floats, and for lists of them, and the field is a [][]int`: made[struct {
-			A [][]int `stoic:"min=1"`
-		}](),
-		`.A: max is for integers, intstr.IntOrString and floats, and for lists of them, and the field is a *resource.Quantity`: made[struct {
-			A *resource.Quantity `stoic:"max=1"`
-		}](),
 		`.A: enum is for strings and integers, and for lists of them, and the field is a map[string]convert.Word`: made[struct {
 			A map[string]Word `stoic:"enum=a"`
-		}](),
-		`.B: maxLength is for strings, and for lists of them, and the field is a int`: made[struct {
-			B int `stoic:"maxLength=1"`
 		}](),
 		`.C: minItems is for lists and maps, and the field is a string`: made[struct {
 			C string `stoic:"minItems=1"`
@@ -142,26 +131,14 @@ func TestTagMisuse(t *testing.T) {
 		`.A: minLength is 5, and maxLength 3`: made[struct {
 			A string `stoic:"minLength=5,maxLength=3"`
 		}](),
-		`.B: minLength is 5, and maxLength 3`: made[struct {
-			B []string `stoic:"maxLength=3,minLength=5"`
-		}](),
 		`.A: "3" is not an integer from 5 to 9223372036854775807, as the field holds`: made[struct {
 			A int `stoic:"min=5,max=3"`
-		}](),
-		`.A: "2147483648" is not an integer from -2147483648`: made[struct {
-			A int32 `stoic:"min=2147483648"`
-		}](),
-		`.B: "3" is not an integer from 5 to 2147483647, as the field holds`: made[struct {
-			B *intstr.IntOrString `stoic:"min=5,max=3"`
 		}](),
 		`.A: no number is from 0.5 to 0.25`: made[struct {
 			A float64 `stoic:"min=0.5,max=0.25"`
 		}](),
 		`.A: minItems is 2, and at most 1 are allowed`: made[struct {
 			A []string `stoic:"minItems=2,maxItems=1"`
-		}](),
-		`.B: minItems is 2, and at most 1 are allowed`: made[struct {
-			B map[string]string `stoic:"minItems=2,maxItems=1"`
 		}](),
 		`.A: minItems is 3, and at most 2 are allowed`: made[struct {
 			A [2]string `stoic:"minItems=3"`
@@ -172,14 +149,8 @@ func TestTagMisuse(t *testing.T) {
 		`.A: 9 is in the enum, and the field is from 0 to 5`: made[struct {
 			A int `stoic:"enum=1;9,min=0,max=5"`
 		}](),
-		`.A: 300 is in the enum, and the field is from -128 to 127`: made[struct {
-			A []int8 `stoic:"enum=300"`
-		}](),
 		`.A: "abc" is in the enum, and the rest of what is asked of the field refuses it`: made[struct {
 			A string `stoic:"enum=a;abc,maxLength=2"`
-		}](),
-		`.A: "B" is in the enum, and the rest`: made[struct {
-			A string `stoic:"enum=a;B,pattern=^[a-z]$"`
 		}](),
 		`.A: "max" is in it twice`: made[struct {
 			A int `stoic:"max=3,min=1,max=4"`

@@ -7,9 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -83,37 +81,6 @@ func walked(t *testing.T, raw map[string]any) (sample, []string) {
 		found = append(found, p.String())
 	}
 	return s, found
-}
-
-func TestWalkDecodes(t *testing.T) {
-	raw := map[string]any{
-		"text": "a", "word": "b", "flag": true, "small": int64(-128), "unsigned": 65535.0, "huge": int64(math.MaxInt64),
-		"ratio": int64(2), "bytes": "AQI=", "amount": "1.5Gi", "port": int64(80), "moment": "2026-01-02T03:04:05+01:00",
-		"micro": "2026-01-02T03:04:05.000006Z", "lasting": "90s", "words": map[string]any{"x": int64(1)},
-		"lists": []any{[]any{"a", "b"}, []any{}}, "next": map[string]any{"text": "inner"},
-		"samples": map[string]any{"one": map[string]any{"flag": true}}, "own": "mine", "any": []any{"x"},
-		"numbered": map[string]any{"1": "one"}, "Untagged": "u", "inner": "i", "deep": int64(7),
-		"found": "f", "single": 0.5, "address": "10.0.0.1", "by": map[string]any{"10.0.0.2": "b"},
-	}
-	got, found := walked(t, raw)
-	deep := int32(7)
-	want := sample{
-		Text: "a", Word: "b", Flag: true, Small: -128, Unsigned: 65535, Huge: math.MaxInt64,
-		Ratio: 2, Bytes: []byte{1, 2}, Amount: resource.MustParse("1.5Gi"), Port: intstr.FromInt32(80),
-		Moment:  metav1.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC),
-		Micro:   &metav1.MicroTime{Time: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)},
-		Lasting: &metav1.Duration{Duration: 90 * time.Second}, Words: map[word]int8{"x": 1},
-		Lists: [][]string{{"a", "b"}, {}}, Next: &sample{Text: "inner"},
-		Samples: map[string]sample{"one": {Flag: true}}, Own: &picky{"mine"}, Any: []any{"x"},
-		Numbered: map[int]string{1: "one"}, Untagged: "u", Embedded: Embedded{Inner: "i"}, Inlined: Inlined{Deep: &deep},
-		Pointed: &Pointed{Found: "f"}, Single: 0.5, Address: netip.MustParseAddr("10.0.0.1"), By: map[netip.Addr]string{netip.MustParseAddr("10.0.0.2"): "b"},
-	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(sample{}, picky{}), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if len(found) > 0 {
-		t.Error(found)
-	}
 }
 
 func TestWalkTells(t *testing.T) {

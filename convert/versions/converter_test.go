@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"stoic/test/golden"
@@ -131,17 +132,15 @@ func TestNotKept(t *testing.T) {
 // TestDeep: an object that would be too deep for decoders of JSON after a move passes through, both ways.
 func TestDeep(t *testing.T) {
 	c := converterOf(t, gadgets())
-	for _, field := range []string{"clean", "chief", "policy"} {
-		most := deepest - map[string]int{"clean": 3, "chief": 2, "policy": 2}[field] // the longer of its places
+	for _, field := range []string{"clean", "policy"} {
+		most := deepest - map[string]int{"clean": 3, "policy": 2}[field] // the longer of its places
 		for levels, want := range map[int]Outcome{most: Converted, most + 1: PassedThrough} {
 			object := gadget("v1beta1", "")
 			object["spec"] = map[string]any{field: untyped.Nested(levels)}
 			if r := convertBy(t, c, object, "v1"); r.Outcome != want {
 				t.Errorf("%s of %d levels: %s", field, levels, r.Outcome)
 			}
-			for _, by := range c.Versions() {
-				thereAndBack(t, c, object, by)
-			}
+			thereAndBack(t, c, object, "v1")
 		}
 	}
 }
@@ -219,8 +218,8 @@ func FuzzConvert(f *testing.F) {
 	}
 	c := converterOf(f, gadgets())
 	f.Fuzz(func(t *testing.T, data []byte, versions uint8) {
-		object, ok := decode(data)
-		if !ok {
+		var object map[string]any
+		if json.Unmarshal(data, &object) != nil || object == nil {
 			return
 		}
 		all := c.Versions()

@@ -1,7 +1,6 @@
 package versions
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -210,48 +209,4 @@ func TestLaw(t *testing.T) {
 		from, by := rapid.SampledFrom(c.Versions()).Draw(t, "from"), rapid.SampledFrom(c.Versions()).Draw(t, "by")
 		thereAndBack(t, c, d.object(t, k, from), by)
 	})
-}
-
-// TestLawOfAnyTable: the same for every valid table.
-func TestLawOfAnyTable(t *testing.T) {
-	places := []string{"a", "b", "c", "a.b", "a.c", "b.a", "a.b.c", "c.a", "c.b.a"}
-	taken := 0
-	rapid.Check(t, func(t *rapid.T) {
-		some := func(name string, most int) []string {
-			return rapid.SliceOfN(rapid.SampledFrom(places), 0, most).Draw(t, name)
-		}
-		k := Kind{Group: "example.com", Name: "Gadget", Hub: "v1", Annotation: key}
-		for i := range 2 {
-			v := Version{Name: fmt.Sprintf("v%d", i+2), Only: some("only", 2), HubOnly: some("hubOnly", 2)}
-			for range rapid.IntRange(0, 2).Draw(t, "moves") {
-				m := Move{Here: rapid.SampledFrom(places).Draw(t, "here"), Hub: rapid.SampledFrom(places).Draw(t, "hub")}
-				if rapid.Bool().Draw(t, "defaults") {
-					m.Default, m.HubDefault = "Running", "None"
-				} else if len(v.HubOnly) > 0 && rapid.Bool().Draw(t, "has instead") {
-					m.HubInstead = v.HubOnly[0]
-				}
-				v.Moves = append(v.Moves, m)
-			}
-			if v.check() == nil {
-				k.Versions = append(k.Versions, v)
-			}
-		}
-		c, err := k.Converter()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(k.Versions) == 0 {
-			return
-		}
-		taken++
-		d := drawingOf(k)
-		d.places = append(d.places, "a.b")
-		from, by := rapid.SampledFrom(c.Versions()).Draw(t, "from"), rapid.SampledFrom(c.Versions()).Draw(t, "by")
-		for range 4 {
-			thereAndBack(t, c, d.object(t, k, from), by)
-		}
-	})
-	if taken < 10 {
-		t.Errorf("only %d tables were tried", taken)
-	}
 }
