@@ -88,9 +88,6 @@ func (v View) metadata(u *unstructured.Unstructured) map[string]any {
 	maps.DeleteFunc(labels, func(name, _ string) bool { return strings.HasPrefix(name, "topology.kubernetes.io/") }) // of the node
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	delete(annotations, LedgerAnnotation) // the status says what counts of it
-	if labels[templateHashLabel] != "" {
-		labels[templateHashLabel] = templateHash
-	}
 	if annotations[hashAnnotation] != "" {
 		annotations[hashAnnotation] = Generated
 	}

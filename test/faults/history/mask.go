@@ -12,21 +12,10 @@ import (
 // Generated replaces what differs between two runs because it was generated.
 const Generated = "GENERATED"
 
-// ordinalLabel is on the pods of a MyDeployment, which are interchangeable. The ordinal in the name of such a pod is the lowest
-// that was free, which depends on how long other pods took to terminate.
-const ordinalLabel = "apps.example.com/template-hash"
-
-// templateHashLabel is on the pods of a Deployment, and its value is in their names. It is a hash of a template that contains the
-// name of the object, as is that of a ReplicaSet, which is not watched. templateHash replaces it.
-const templateHashLabel, templateHash = "pod-template-hash", "HASH"
-
 // NameOf returns the name that an object has in both of two runs: without what the API server appends to a generateName.
 func NameOf(u *unstructured.Unstructured) string {
-	if at := strings.LastIndexByte(u.GetName(), '-'); at > 0 && u.GetKind() == "Pod" && u.GetLabels()[ordinalLabel] != "" {
-		return u.GetName()[:at+1] + Generated
-	}
 	if prefix := u.GetGenerateName(); prefix != "" && strings.HasPrefix(u.GetName(), prefix) {
-		return mask(prefix, u.GetLabels()[templateHashLabel], templateHash) + Generated
+		return prefix + Generated
 	}
 	return u.GetName()
 }
@@ -38,12 +27,10 @@ func sorted(pods []*unstructured.Unstructured) []*unstructured.Unstructured {
 	})
 }
 
-// maskUIDs replaces the UIDs of the existing dependents, as the labels of a batch/v1 Job's pods hold the UID of the Job, and the
-// template hashes.
+// maskUIDs replaces the UIDs of the existing dependents, as the labels of a batch/v1 Job's pods hold the UID of the Job.
 func (v View) maskUIDs(text string) string {
 	for _, u := range v.Children() {
 		text = mask(text, string(u.GetUID()), "UID of "+u.GetKind()+" "+NameOf(u))
-		text = mask(text, u.GetLabels()[templateHashLabel], templateHash)
 	}
 	return text
 }
