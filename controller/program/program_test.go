@@ -19,7 +19,6 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
 
 	"stoic/controller"
 	"stoic/convert"
