@@ -3,11 +3,9 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +27,6 @@ type system struct {
 	supplies *supplies.Supplies
 	root     string // of this module
 	dir      string // for what a test writes
-	watch    *stopwatch
 }
 
 // demand skips the test without the variable of `make e2e`, and fails where that cannot work.
@@ -60,7 +57,7 @@ func begin(t *testing.T) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &system{root: root, dir: t.TempDir(), watch: startWatch(t)}
+	s := &system{root: root, dir: t.TempDir()}
 	if s.supplies, err = supplies.Prepare(t.Context(), root, os.Stderr); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +65,6 @@ func begin(t *testing.T) *system {
 		if err := s.supplies.Release(); err != nil {
 			t.Error(err)
 		}
-		s.watch.judge(t, s.supplies)
 	})
 	// The context of a test ends before its cleanups, which need the cluster.
 	if s.node, err = node.Start(context.WithoutCancel(t.Context()), s.supplies, os.Stderr); err != nil {
@@ -76,7 +72,7 @@ func begin(t *testing.T) *system {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			s.explain(t)
+			s.show(t, "kubeflow")
 		}
 		if err := s.node.Stop(); err != nil {
 			t.Error(err)
@@ -173,39 +169,16 @@ func (s *system) succeeds(t *testing.T, namespace, object string) {
 	}
 }
 
-// follow starts a command of kubectl that does not end by itself. The caller reads its output, and ends it. The context says why
-// the output ended.
-func (s *system) follow(t *testing.T, args ...string) (ctx context.Context, prints io.Reader, end func()) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(s.node.Context(), jobTimeout)
-	c := s.node.Kubectl(ctx, args...)
-	prints, err := c.StdoutPipe()
-	if err == nil {
-		err = c.Start()
-	}
-	if err != nil {
-		cancel()
-		t.Fatal(err)
-	}
-	return ctx, prints, func() {
-		cancel()
-		_ = c.Wait() // it was killed
-	}
-}
-
 // ends follows a job to its end.
 func (s *system) ends(t *testing.T, namespace, object string) (last job) {
 	t.Helper()
-	ctx, states, end := s.follow(t, "get", object, "--namespace="+namespace, "--watch", "--output=json")
-	defer end()
-	for decoder := json.NewDecoder(states); !last.is("Succeeded") && !last.is("Failed"); {
-		var seen job
-		if err := decoder.Decode(&seen); err != nil {
-			s.show(t, namespace)
-			t.Fatalf("%s has not come to an end (%v; %v): %+v", object, err, context.Cause(ctx), last.Status.Conditions)
+	s.await(t, namespace, object+" to end", func() (bool, string) {
+		text, err := s.try("", "get", object, "--namespace="+namespace, "--output=json")
+		if err == nil {
+			err = json.Unmarshal([]byte(text), &last)
 		}
-		last = seen
-	}
+		return err == nil && (last.is("Succeeded") || last.is("Failed")), fmt.Sprint(last.Status.Conditions, err)
+	})
 	return last
 }
 
@@ -222,22 +195,13 @@ func (s *system) lines(t *testing.T, namespace, of, word string) []string {
 	return found
 }
 
-// says follows the log of a pod until so many lines end with a text. One process that follows costs less than one for each poll.
+// says waits until so many lines of the log of a pod end with a text.
 func (s *system) says(t *testing.T, namespace, pod, suffix string, times int) {
 	t.Helper()
-	ctx, log, end := s.follow(t, "logs", "--follow", "--namespace="+namespace, pod)
-	defer end()
-	seen := ""
-	for lines := bufio.NewReader(log); times > 0; {
-		line, err := lines.ReadString('\n')
-		if seen += line; strings.HasSuffix(line, suffix) {
-			times--
-		}
-		if err != nil && times > 0 {
-			s.show(t, namespace)
-			t.Fatalf("%s has not said %q %d times more (%v; %v): %s", pod, suffix, times, err, context.Cause(ctx), seen)
-		}
-	}
+	s.await(t, namespace, fmt.Sprintf("%s to say %q", pod, suffix), func() (bool, string) {
+		log, err := s.try("", "logs", "--namespace="+namespace, pod)
+		return err == nil && strings.Count(log, suffix) >= times, log
+	})
 }
 
 // show prints what is known of a namespace in which a test has failed.
@@ -247,22 +211,9 @@ func (s *system) show(t *testing.T, namespace string) {
 		{"get", "pods,jobs,events", "--output=wide"},
 		{"describe", "pods"},
 		{"logs", "--selector=training.kubeflow.org/job-name", "--all-containers", "--prefix", "--tail=40", "--ignore-errors"},
+		{"logs", "--selector=control-plane=kubeflow-training-operator", "--prefix", "--tail=60", "--ignore-errors"},
 	} {
 		out, err := s.try("", append(command, "--namespace="+namespace)...)
-		t.Logf("kubectl %s (%v)\n%s", strings.Join(command, " "), err, out)
-	}
-}
-
-// explain prints the operator's output.
-func (s *system) explain(t *testing.T) {
-	t.Helper()
-	for _, command := range [][]string{
-		{"get", "pods", "--all-namespaces", "--output=wide"},
-		{"logs", "deployment/training-operator", "--namespace=kubeflow", "--tail=60"},
-		{"logs", "deployment/training-operator", "--namespace=kubeflow", "--tail=60", "--previous"},
-		{"get", "events", "--namespace=kubeflow"},
-	} {
-		out, err := s.try("", command...)
 		t.Logf("kubectl %s (%v)\n%s", strings.Join(command, " "), err, out)
 	}
 }

@@ -2,10 +2,7 @@
 
 package e2e
 
-import (
-	"testing"
-	"time"
-)
+import "testing"
 
 // TestRealNode: one node. Tests run in parallel, except those that change the operator or the node, and the two versions of
 // MPIJob run one after the other.
@@ -23,36 +20,18 @@ func TestRealNode(t *testing.T) {
 		"malformed beside healthy": malformed,
 		"names":                    names,
 	})
-	apart(s, func() {
-		group(t, s, "with MPIJobs of v1", map[string]func(*testing.T, *system){
-			"over kubectl exec":   overExec,
-			"with Open MPI 5":     overExecPRRTE,
-			"with MPICH":          overExecHydra,
-			"that fail":           overExecFails,
-			"reach no one else's": overExecOthers,
-		})
+	group(t, s, "with MPIJobs of v1", map[string]func(*testing.T, *system){
+		"over kubectl exec":   overExec,
+		"that fail":           overExecFails,
+		"reach no one else's": overExecOthers,
 	})
 	t.Run("killed operator", func(t *testing.T) { killedOperator(t, s) })
 	t.Run("lost leader", func(t *testing.T) { lostLeader(t, s) })
 	t.Run("drained node", func(t *testing.T) { drained(t, s) })
 	t.Run("the chart takes over", func(t *testing.T) { byHelm(t, s) })
 	t.Run("the chart alone", func(t *testing.T) { freshByHelm(t, s) })
-	apart(s, func() {
-		s.serveV2beta1(t)
-		group(t, s, "with MPIJobs of v2beta1", map[string]func(*testing.T, *system){
-			"Open MPI over ssh":                overSSH,
-			"Open MPI 5 over ssh":              overSSHPRRTE,
-			"MPICH over ssh, as another user":  overSSHHydra,
-			"the launcher is one of the hosts": overSSHLauncherWorks,
-		})
-	})
-}
-
-// apart runs tests whose time does not count towards the limits.
-func apart(s *system, tests func()) {
-	began := time.Now()
-	tests()
-	s.watch.apart += time.Since(began)
+	s.serveV2beta1(t)
+	group(t, s, "with MPIJobs of v2beta1", map[string]func(*testing.T, *system){"over ssh": overSSH})
 }
 
 // group runs tests in parallel.

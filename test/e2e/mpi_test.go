@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -68,47 +67,39 @@ func mpirun(program ...string) string {
 // quoted returns a list in YAML.
 func quoted(words []string) string { return string(schema.JSON(words)) }
 
-// overExec: Open MPI 4 starts its processes by kubectl exec, with the rights of the job's Role.
+// run is a launcher: the lines of its log that begin with a word say what ran where.
+type run struct {
+	name, image, manifest, word string
+	want                        []string
+}
+
+// runAll runs MPIJobs, each in a namespace of its own, whose name is pi.
+func (s *system) runAll(t *testing.T, launcher string, runs []run) {
+	for _, r := range runs {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			s.needs(t, r.image)
+			ns := s.namespace(t, r.name)
+			s.kubectl(t, r.manifest, "apply", "--namespace="+ns, "-f", "-")
+			s.succeeds(t, ns, "mpijob/pi")
+			if diff := cmp.Diff(r.want, s.lines(t, ns, launcher, r.word)); diff != "" {
+				t.Errorf("what ran where (-want +got):\n%s", diff)
+			}
+			s.kubectl(t, "", "wait", "--for=delete", "--timeout=2m", "--namespace="+ns, "pod/pi-worker-0", "pod/pi-worker-1")
+		})
+	}
+}
+
+// overExec: the launcher starts processes by kubectl exec, with the permissions of the job's Role. Open MPI 5 reads other variables than
+// Open MPI 4: without them it runs on the launcher alone and succeeds. MPICH reads no hostfile.
 func overExec(t *testing.T, s *system) {
-	ns := s.namespace(t, "exec")
-	s.kubectl(t, execJob("pi", supplies.MPI, mpirun("python3", "-c", ring)), "apply", "--namespace="+ns, "-f", "-")
-	s.kubectl(t, execJob("hosts", supplies.MPI, mpirun("hostname")), "apply", "--namespace="+ns, "-f", "-")
-	s.succeeds(t, ns, "mpijob/pi")
-	if diff := cmp.Diff(ran("pi-worker-0", "pi-worker-1"), s.lines(t, ns, "pi-launcher", "rank")); diff != "" {
-		t.Errorf("what ran where (-want +got):\n%s", diff)
-	}
-	s.succeeds(t, ns, "mpijob/hosts")
-	if diff := cmp.Diff([]string{"hosts-worker-0", "hosts-worker-1"}, s.lines(t, ns, "hosts-launcher", "hosts-worker-")); diff != "" {
-		t.Errorf("what ran where (-want +got):\n%s", diff)
-	}
-	s.gone(t, ns, "pod/pi-worker-0", "pod/pi-worker-1")
-}
-
-// gone waits until objects are deleted.
-func (s *system) gone(t *testing.T, namespace string, objects ...string) {
-	t.Helper()
-	s.kubectl(t, "", append([]string{"wait", "--for=delete", "--timeout=2m", "--namespace=" + namespace}, objects...)...)
-}
-
-// overExecPRRTE: Open MPI 5 reads other variables. Without them it runs on the launcher alone and succeeds.
-func overExecPRRTE(t *testing.T, s *system) {
-	s.needs(t, supplies.MPI5)
-	ns := s.namespace(t, "exec5")
-	s.kubectl(t, execJob("pi", supplies.MPI5, mpirun("python3", "-c", ring)), "apply", "--namespace="+ns, "-f", "-")
-	s.succeeds(t, ns, "mpijob/pi")
-	if diff := cmp.Diff(ran("pi-worker-0", "pi-worker-1"), s.lines(t, ns, "pi-launcher", "rank")); diff != "" {
-		t.Errorf("what ran where (-want +got):\n%s", diff)
-	}
-}
-
-// overExecHydra: MPICH reaches the workers by variables, too, but cannot read the hostfile.
-func overExecHydra(t *testing.T, s *system) {
-	ns := s.namespace(t, "exec-hydra")
-	s.kubectl(t, execJob("pi", supplies.MPI, `[mpirun.mpich, -n, "2", -hosts, "pi-worker-0,pi-worker-1", hostname]`), "apply", "--namespace="+ns, "-f", "-")
-	s.succeeds(t, ns, "mpijob/pi")
-	if diff := cmp.Diff([]string{"pi-worker-0", "pi-worker-1"}, s.lines(t, ns, "pi-launcher", "pi-worker-")); diff != "" {
-		t.Errorf("what ran where (-want +got):\n%s", diff)
-	}
+	both := []string{"pi-worker-0", "pi-worker-1"}
+	s.runAll(t, "pi-launcher", []run{
+		{"exec-openmpi", supplies.MPI, execJob("pi", supplies.MPI, mpirun("python3", "-c", ring)), "rank", ran(both...)},
+		{"exec-hostname", supplies.MPI, execJob("pi", supplies.MPI, mpirun("hostname")), "pi-worker-", both},
+		{"exec-openmpi5", supplies.MPI5, execJob("pi", supplies.MPI5, mpirun("python3", "-c", ring)), "rank", ran(both...)},
+		{"exec-mpich", supplies.MPI, execJob("pi", supplies.MPI, `[mpirun.mpich, -n, "2", -hosts, "pi-worker-0,pi-worker-1", hostname]`), "pi-worker-", both},
+	})
 }
 
 // overExecFails: a failure on a worker fails the job, with the exit code that mpirun passes on.
@@ -181,57 +172,25 @@ spec:
 `, name, more, image, command, worker)
 }
 
-// launched waits for the success of the job "pi" and returns the lines of its launcher's log that begin with a word.
-func (s *system) launched(t *testing.T, ns, manifest, word string) []string {
-	t.Helper()
-	s.kubectl(t, manifest, "apply", "--namespace="+ns, "-f", "-")
-	s.succeeds(t, ns, "mpijob/pi")
-	return s.lines(t, ns, "job/pi-launcher", word)
-}
-
-// overSSH: Open MPI 4 starts its processes over ssh with the key that the operator has created. The launcher is created
-// immediately, so it may exist before its hosts do.
+// overSSH: the launcher starts processes over ssh with the key that the operator has created. It is created at once, so it may exist
+// before its hosts do, unless it waits for them. Open MPI 5 without its variable computes alone, and nothing reports it. With MPICH
+// neither ssh nor sshd runs as root. A launcher that works is the first host.
 func overSSH(t *testing.T, s *system) {
-	ns := s.namespace(t, "ssh")
-	got := s.launched(t, ns, sshJob("pi", supplies.MPI, "", mpirun("python3", "-c", ring), ""), "rank")
-	if diff := cmp.Diff(ran("pi-worker-0", "pi-worker-1"), got); diff != "" {
-		t.Errorf("what ran where (-want +got):\n%s", diff)
-	}
-	s.gone(t, ns, "pod/pi-worker-0", "pod/pi-worker-1")
-}
-
-// overSSHPRRTE: see overExecPRRTE. Without its variable the same launcher computes alone, and nothing reports it.
-func overSSHPRRTE(t *testing.T, s *system) {
-	s.needs(t, supplies.MPI5)
-	ns := s.namespace(t, "ssh5")
-	command := quoted([]string{"bash", "-ec", `export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+	both := []string{"pi-worker-0", "pi-worker-1"}
+	alone := quoted([]string{"bash", "-ec", `export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mpirun -np 2 python3 -c "$0"
 echo "rank alone on $(env -u PRTE_MCA_prte_default_hostfile mpirun -np 1 hostname)"`, ring})
-	got := s.launched(t, ns, sshJob("pi", supplies.MPI5, "", command, ""), "rank")
-	if diff := cmp.Diff(append(ran("pi-worker-0", "pi-worker-1"), "rank alone on pi-launcher"), got); diff != "" {
-		t.Errorf("what ran where (-want +got):\n%s", diff)
-	}
-}
-
-// overSSHHydra: MPICH, where neither ssh nor sshd runs as root. The launcher waits for its workers.
-func overSSHHydra(t *testing.T, s *system) {
-	ns := s.namespace(t, "hydra")
-	manifest := sshJob("pi", supplies.MPI, "  mpiImplementation: MPICH\n  sshAuthMountPath: /home/mpiuser/.ssh\n  launcherCreationPolicy: WaitForWorkersReady",
+	mpich := sshJob("pi", supplies.MPI, "  mpiImplementation: MPICH\n  sshAuthMountPath: /home/mpiuser/.ssh\n  launcherCreationPolicy: WaitForWorkersReady",
 		`[mpirun.mpich, -n, "2", hostname]
               securityContext: {runAsUser: 1000}`, `              command: [/usr/sbin/sshd, -De, -f, /home/mpiuser/.sshd_config]
               securityContext: {runAsUser: 1000}
               readinessProbe: {tcpSocket: {port: 2222}, periodSeconds: 1}`)
-	if diff := cmp.Diff([]string{"pi-worker-0", "pi-worker-1"}, s.launched(t, ns, manifest, "pi-worker-")); diff != "" {
-		t.Errorf("what ran where (-want +got):\n%s", diff)
-	}
-}
-
-// overSSHLauncherWorks: the launcher is the first host, and runs a process, too.
-func overSSHLauncherWorks(t *testing.T, s *system) {
-	ns := s.namespace(t, "works")
-	command := quoted([]string{"mpirun", "--allow-run-as-root", "-np", "3", "python3", "-c", ring})
-	got := s.launched(t, ns, sshJob("pi", supplies.MPI, "  runLauncherAsWorker: true", command, ""), "rank")
-	if want := ran("pi-launcher", "pi-worker-0", "pi-worker-1"); !slices.Equal(got, want) {
-		t.Errorf("what ran where: %q, want %q", got, want)
-	}
+	three := quoted([]string{"mpirun", "--allow-run-as-root", "-np", "3", "python3", "-c", ring})
+	s.runAll(t, "job/pi-launcher", []run{
+		{"ssh-openmpi", supplies.MPI, sshJob("pi", supplies.MPI, "", mpirun("python3", "-c", ring), ""), "rank", ran(both...)},
+		{"ssh-openmpi5", supplies.MPI5, sshJob("pi", supplies.MPI5, "", alone, ""), "rank", append(ran(both...), "rank alone on pi-launcher")},
+		{"ssh-mpich", supplies.MPI, mpich, "pi-worker-", both},
+		{"ssh-launcher-works", supplies.MPI, sshJob("pi", supplies.MPI, "  runLauncherAsWorker: true", three, ""), "rank",
+			ran("pi-launcher", "pi-worker-0", "pi-worker-1")},
+	})
 }

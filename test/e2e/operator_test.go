@@ -24,7 +24,7 @@ const (
 // await waits until a condition holds; the result says how far it is.
 func (s *system) await(t *testing.T, namespace, what string, holds func() (bool, string)) {
 	t.Helper()
-	for deadline := time.Now().Add(jobTimeout); ; time.Sleep(300 * time.Millisecond) { // between two looks
+	for deadline := time.Now().Add(jobTimeout); ; time.Sleep(time.Second) { // between two looks: each starts a kubectl
 		ok, is := holds()
 		if ok {
 			return

@@ -3,12 +3,12 @@
 package node
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/base64"
 	"encoding/pem"
 	"fmt"
 	"math/big"
@@ -16,17 +16,24 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // authority signs all certificates of a cluster. It ends with the test.
 type authority struct {
 	dir         string
 	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
+	key         crypto.Signer
 	serial      int64
 }
 
-const authorityFile, signTokens, verifyTokens = "ca.crt", "tokens.key", "tokens.pub"
+// The certificate of the authority, and the key for the tokens of service accounts.
+const (
+	authorityFile = "ca.crt"
+	tokensFile    = "tokens.key"
+)
 
 // newAuthority writes its certificate, and a key for the tokens of service accounts, into the folder.
 func newAuthority(dir string) (*authority, error) {
@@ -35,97 +42,65 @@ func newAuthority(dir string) (*authority, error) {
 	if a.key, err = a.newKey("ca"); err != nil {
 		return nil, err
 	}
-	a.certificate = a.blank(pkix.Name{CommonName: "e2e"})
-	a.certificate.IsCA, a.certificate.BasicConstraintsValid = true, true
-	a.certificate.KeyUsage |= x509.KeyUsageCertSign
-	if err := a.sign("ca", a.certificate, a.key); err != nil {
+	if a.certificate, err = cert.NewSelfSignedCACert(cert.Config{CommonName: "e2e"}, a.key); err != nil {
 		return nil, err
 	}
-	tokens, err := a.newKey("tokens")
-	if err != nil {
+	if _, err := a.newKey("tokens"); err != nil {
 		return nil, err
 	}
-	public, err := x509.MarshalPKIXPublicKey(tokens.Public())
-	if err != nil {
-		return nil, fmt.Errorf("encode a public key: %w", err)
-	}
-	return a, a.write(verifyTokens, "PUBLIC KEY", public)
+	return a, a.writeCertificate(authorityFile, a.certificate.Raw)
 }
 
-func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
+func (a *authority) write(file string, content []byte) error {
+	return os.WriteFile(filepath.Join(a.dir, file), content, 0o600)
+}
 
-func (a *authority) blank(subject pkix.Name) *x509.Certificate {
-	a.serial++
-	now := time.Now()
-	return &x509.Certificate{SerialNumber: big.NewInt(a.serial), Subject: subject, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+func (a *authority) writeCertificate(file string, der []byte) error {
+	return a.write(file, pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der}))
 }
 
 // newKey writes NAME.key.
-func (a *authority) newKey(name string) (*ecdsa.PrivateKey, error) {
+func (a *authority) newKey(name string) (crypto.Signer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, err
 	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
+	text, err := keyutil.MarshalPrivateKeyToPEM(key)
 	if err != nil {
-		return nil, fmt.Errorf("encode a key: %w", err)
+		return nil, err
 	}
-	return key, a.write(name+".key", "PRIVATE KEY", der)
+	return key, a.write(name+".key", text)
 }
 
-// sign writes NAME.crt.
-func (a *authority) sign(name string, template *x509.Certificate, key *ecdsa.PrivateKey) error {
-	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
-	if err != nil {
-		return fmt.Errorf("sign the certificate of %s: %w", name, err)
-	}
-	return a.write(name+".crt", "CERTIFICATE", der)
-}
-
-func (a *authority) write(name, kind string, der []byte) error {
-	if err := os.WriteFile(a.file(name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
-}
-
-// server writes NAME.crt and NAME.key for a server at the node's addresses.
-func (a *authority) server(name string) error {
+// issue writes NAME.crt and NAME.key for a client, which may be a server at the node's addresses, too.
+func (a *authority) issue(name string, subject pkix.Name) error {
 	key, err := a.newKey(name)
 	if err != nil {
 		return err
 	}
-	template := a.blank(pkix.Name{CommonName: name})
-	template.DNSNames = []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost"}
-	for _, address := range []string{nodeAddress, serverAddress, "127.0.0.1"} {
-		template.IPAddresses = append(template.IPAddresses, net.ParseIP(address))
+	a.serial++
+	template := &x509.Certificate{SerialNumber: big.NewInt(a.serial), Subject: subject, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		DNSNames:    []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost"},
+		IPAddresses: []net.IP{net.ParseIP(nodeAddress), net.ParseIP(serverAddress), net.ParseIP("127.0.0.1")}}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
+	if err != nil {
+		return err
 	}
-	return a.sign(name, template, key)
+	return a.writeCertificate(name+".crt", der)
 }
 
 // client writes NAME.crt, NAME.key and NAME.kubeconfig for a user.
 func (a *authority) client(name, user string, groups ...string) error {
-	key, err := a.newKey(name)
-	if err != nil {
+	if err := a.issue(name, pkix.Name{CommonName: user, Organization: groups}); err != nil {
 		return err
 	}
-	if err := a.sign(name, a.blank(pkix.Name{CommonName: user, Organization: groups}), key); err != nil {
-		return err
-	}
-	ca, err := os.ReadFile(a.file(authorityFile))
-	if err != nil {
-		return fmt.Errorf("read the authority's certificate: %w", err)
-	}
-	content := fmt.Sprintf(`apiVersion: v1
+	file := func(name string) string { return filepath.Join(a.dir, name) }
+	return a.write(name+".kubeconfig", fmt.Appendf(nil, `apiVersion: v1
 kind: Config
 current-context: e2e
-clusters: [{name: e2e, cluster: {server: "https://%s", certificate-authority-data: %s}}]
+clusters: [{name: e2e, cluster: {server: "https://%s", certificate-authority: %q}}]
 contexts: [{name: e2e, context: {cluster: e2e, user: e2e}}]
 users: [{name: e2e, user: {client-certificate: %q, client-key: %q}}]
-`, serverAddress, base64.StdEncoding.EncodeToString(ca), a.file(name+".crt"), a.file(name+".key"))
-	if err := os.WriteFile(a.file(name+".kubeconfig"), []byte(content), 0o600); err != nil {
-		return fmt.Errorf("write a kubeconfig: %w", err)
-	}
-	return nil
+`, serverAddress, file(authorityFile), file(name+".crt"), file(name+".key")))
 }

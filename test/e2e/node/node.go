@@ -66,7 +66,6 @@ func Start(ctx context.Context, s *supplies.Supplies, progress io.Writer) (_ *No
 		{part: server, run: append([]string{plane}, n.serverArguments()...), ready: kubectl("get", "--raw", "/readyz")},
 		{part: controllers, run: append([]string{plane}, n.controllerArguments()...)},
 		{part: scheduler, run: append([]string{plane}, n.schedulerArguments()...)},
-		{part: registry, run: []string{s.Registry, "-layout", s.Layout, "-reference", supplies.Operator}, fed: true},
 		{part: names, run: []string{s.CoreDNS, "-conf", n.path("Corefile")}},
 		{part: kubelet, run: append([]string{s.Kubelet}, n.kubeletArguments()...), ready: kubectl("wait", "--for=condition=Ready", "--timeout=5s", "node/"+name)},
 	} {
@@ -109,8 +108,6 @@ func (n *Node) Imported() error { return n.late.Wait() }
 type step struct {
 	part       string
 	run, ready []string
-	// fed: it ends when its input does, which ends with the node.
-	fed bool
 }
 
 func (n *Node) path(elements ...string) string {
@@ -142,8 +139,8 @@ func (n *Node) prepare() error {
 			return fmt.Errorf("make cgroups for the node: %w", err)
 		}
 	}
-	if _, err := identities(n.path("secrets")); err != nil {
-		return err
+	if err := identities(n.path("secrets")); err != nil {
+		return fmt.Errorf("make keys and certificates for the node: %w", err)
 	}
 	return n.configure(n.supplies)
 }
@@ -205,11 +202,6 @@ func (n *Node) take(s step) error {
 	// Containerd searches its shim there.
 	c.Env = append(c.Env, "PATH="+n.supplies.Containerd+":"+filepath.Dir(n.supplies.Runc)+":"+os.Getenv("PATH"))
 	c.Stdout, c.Stderr = log, log
-	if s.fed {
-		if _, err := c.StdinPipe(); err != nil {
-			return errors.Join(fmt.Errorf("start %s: %w", s.part, err), log.Close())
-		}
-	}
 	err = c.Start()
 	log.Close() // the part has its own
 	if err != nil {

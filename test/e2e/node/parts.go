@@ -3,6 +3,7 @@
 package node
 
 import (
+	"crypto/x509/pkix"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +27,6 @@ const (
 	runtime     = "containerd"
 	kubelet     = "kubelet"
 	names       = "coredns"
-	registry    = "registry"
 	admin       = "admin"
 
 	socket   = "/run/containerd/containerd.sock"
@@ -34,10 +34,10 @@ const (
 )
 
 // identities writes a key for each part, and one for the test.
-func identities(dir string) (*authority, error) {
+func identities(dir string) error {
 	a, err := newAuthority(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, user := range []struct{ file, name, group string }{
 		{admin, "admin", "system:masters"},
@@ -52,15 +52,15 @@ func identities(dir string) (*authority, error) {
 			groups = []string{user.group}
 		}
 		if err := a.client(user.file, user.name, groups...); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, file := range []string{"server", "serving-kubelet"} {
-		if err := a.server(file); err != nil {
-			return nil, err
+		if err := a.issue(file, pkix.Name{CommonName: file}); err != nil {
+			return err
 		}
 	}
-	return a, nil
+	return nil
 }
 
 func (n *Node) storeArguments() []string {
@@ -73,7 +73,7 @@ func (n *Node) storeArguments() []string {
 func (n *Node) serverArguments() []string {
 	return []string{server, "--etcd-servers=" + storeURL, "--bind-address=0.0.0.0", "--secure-port=443", "--advertise-address=" + nodeAddress,
 		"--tls-cert-file=" + n.secret("server.crt"), "--tls-private-key-file=" + n.secret("server.key"), "--client-ca-file=" + n.secret(authorityFile),
-		"--service-account-key-file=" + n.secret(verifyTokens), "--service-account-signing-key-file=" + n.secret(signTokens),
+		"--service-account-key-file=" + n.secret(tokensFile), "--service-account-signing-key-file=" + n.secret(tokensFile),
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local", "--service-cluster-ip-range=" + serviceRange,
 		"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
 		"--kubelet-certificate-authority=" + n.secret(authorityFile), "--kubelet-preferred-address-types=InternalIP",
@@ -82,7 +82,7 @@ func (n *Node) serverArguments() []string {
 }
 
 func (n *Node) controllerArguments() []string {
-	return append([]string{controllers, "--root-ca-file=" + n.secret(authorityFile), "--service-account-private-key-file=" + n.secret(signTokens),
+	return append([]string{controllers, "--root-ca-file=" + n.secret(authorityFile), "--service-account-private-key-file=" + n.secret(tokensFile),
 		"--use-service-account-credentials=true"}, n.componentArguments(controllers)...)
 }
 

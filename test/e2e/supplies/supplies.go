@@ -26,9 +26,8 @@ const unfinished = "unfinished-"
 
 // Names of the images.
 const (
-	Operator = "127.0.0.1:5000/stoic:1" // as `make image` builds it, in a registry on the node's loopback
-	// Earlier is the operator of the previous commit, whose archive bin/image/stoic.tar is imported into the node.
-	Earlier  = "docker.io/library/stoic:earlier"
+	Operator = "docker.io/library/stoic:e2e"     // as `make image` builds it
+	Earlier  = "docker.io/library/stoic:earlier" // the operator of the previous commit
 	Delivery = host + "kubectl-delivery:1"
 	Pause    = host + "pause:1"
 	MPI      = host + "mpi:1"   // Open MPI 4, MPICH, OpenSSH
@@ -44,18 +43,13 @@ type Supplies struct {
 	Kubelet, Kubectl, CoreDNS string
 	Helm                      string
 	Pause                     string
-	Registry, Layout          string   // a program that serves the operator's image, which is in the layout
 	Containerd                string   // folder with containerd, its shim and ctr
 	Runc                      string   // the program
 	CNI                       string   // folder with the plugins
 	Images                    []Image  // in the order in which they are needed
 	Before                    string   // folder with the sources of the previous commit; "" if this checkout has none
 	Missing                   []string // images that are not available here, and why
-	// Cold: the cache was empty. Took is how long it took to make what was missing.
-	Cold bool
-	Took time.Duration
-
-	lock *os.File
+	lock                      *os.File
 }
 
 // maker makes supplies.
@@ -77,8 +71,6 @@ func Prepare(ctx context.Context, root string, progress io.Writer) (_ *Supplies,
 		return nil, fmt.Errorf("make a place for programs and images: %w", err)
 	}
 	s := &Supplies{Dir: m.dir}
-	_, err = os.Stat(filepath.Join(m.dir, "bin"))
-	s.Cold = errors.Is(err, os.ErrNotExist)
 	if s.lock, err = acquire(filepath.Join(m.dir, "lock")); err != nil {
 		return nil, err
 	}
@@ -95,7 +87,6 @@ func Prepare(ctx context.Context, root string, progress io.Writer) (_ *Supplies,
 	if err := m.all(ctx, s); err != nil {
 		return nil, err
 	}
-	s.Took = time.Since(m.began)
 	return s, nil
 }
 
@@ -207,7 +198,7 @@ func (m *maker) programs(ctx context.Context, s *Supplies) error {
 		{filepath.Join(m.root, "test/e2e/coredns"), "-s -w", []string{"."}},
 		// The operator itself, so that its two images, which are built in parallel, do not compile the same code twice.
 		{m.root, "-s -w", []string{".", "./test/e2e/pause", "./test/e2e/deliver"}},
-		{filepath.Join(m.root, "tools/image"), "-s -w", []string{".", "./registry"}},
+		{filepath.Join(m.root, "tools/image"), "-s -w", []string{"."}},
 	} {
 		m.say("compile %s of %s", strings.Join(build.packages, ", "), build.folder)
 		c := exec.CommandContext(ctx, "go", append([]string{"build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", build.flags,
@@ -217,8 +208,11 @@ func (m *maker) programs(ctx context.Context, s *Supplies) error {
 			return fmt.Errorf("compile %s of %s: %w", strings.Join(build.packages, ", "), build.folder, err)
 		}
 	}
-	s.Helm, s.Registry = filepath.Join(bin, "helm"), filepath.Join(bin, "registry")
-	s.Kubelet, s.Kubectl, s.CoreDNS, s.Pause = filepath.Join(bin, "kubelet"), filepath.Join(bin, "kubectl"), filepath.Join(bin, "coredns"), filepath.Join(bin, "pause")
+	s.Helm = filepath.Join(bin, "helm")
+	s.Kubelet = filepath.Join(bin, "kubelet")
+	s.Kubectl = filepath.Join(bin, "kubectl")
+	s.CoreDNS = filepath.Join(bin, "coredns")
+	s.Pause = filepath.Join(bin, "pause")
 	return nil
 }
 
@@ -235,33 +229,25 @@ func (m *maker) before(ctx context.Context, s *Supplies) error {
 	if err := m.remove(folder); err != nil {
 		return err
 	}
-	archive := filepath.Join(m.dir, unfinished+"before.tar")
-	if _, err := m.run(ctx, exec.CommandContext(ctx, "git", "-C", m.root, "archive", "--output", archive, "HEAD~1")); err != nil {
-		m.say("no commit before this one: %v", err)
-		return nil
-	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make a place for the commit before: %w", err)
 	}
-	if _, err := m.run(ctx, exec.CommandContext(ctx, "tar", "--extract", "--file", archive, "--directory", folder)); err != nil {
-		return fmt.Errorf("extract the commit before: %w", err)
-	}
-	if err := os.Remove(archive); err != nil {
-		return fmt.Errorf("extract the commit before: %w", err)
+	const extract = `set -o pipefail; git -C "$0" archive HEAD~1 | tar --extract --directory "$1"`
+	if _, err := m.run(ctx, exec.CommandContext(ctx, "bash", "-c", extract, m.root, folder)); err != nil {
+		m.say("no commit before this one: %v", err)
+		return nil
 	}
 	s.Before = folder
 	return nil
 }
 
 // operator builds the image of the operator into a folder, as make image does.
-func (m *maker) operator(ctx context.Context, root, folder string, more ...string) error {
+func (m *maker) operator(ctx context.Context, root, folder, version string) error {
 	m.say("build the image of the operator of %s", root)
-	c := exec.CommandContext(ctx, filepath.Join(m.dir, "bin", "image"), append([]string{"-root", root, "-out", folder, "-platforms", "linux/" + runtime.GOARCH}, more...)...)
+	c := exec.CommandContext(ctx, filepath.Join(m.dir, "bin", "image"), "-root", root, "-out", folder, "-platforms", "linux/"+runtime.GOARCH,
+		"-version", version, "-revision", version)
 	c.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=0")
-	if err := m.runContained(ctx, c); err != nil {
-		return fmt.Errorf("build the image of the operator of %s: %w", root, err)
-	}
-	return nil
+	return m.runContained(ctx, c)
 }
 
 // containerPath returns the PATH of all images.
@@ -272,25 +258,27 @@ func containerPath() []string {
 // images builds the images of our programs in each run.
 func (m *maker) images(ctx context.Context, s *Supplies) (all []Image, err error) {
 	bin := filepath.Join(m.dir, "bin")
-	ours, earlier := filepath.Join(m.dir, "image"), filepath.Join(m.dir, "image-before")
-	s.Layout = filepath.Join(ours, "oci")
-	group, within := errgroup.WithContext(ctx)
-	group.Go(func() error { return m.operator(within, m.root, ours, "-version", "e2e") })
+	sources := map[string]string{Operator: m.root}
 	if s.Before != "" {
-		_, tag := Split(Earlier)
-		group.Go(func() error { return m.operator(within, s.Before, earlier, "-version", tag, "-revision", "before") })
-		all = append(all, Image{Name: Earlier, Tar: filepath.Join(earlier, "stoic.tar")})
+		sources[Earlier] = s.Before
+	}
+	group, within := errgroup.WithContext(ctx)
+	for name, root := range sources {
+		_, tag := Split(name)
+		folder := filepath.Join(m.dir, "image-"+tag)
+		group.Go(func() error { return m.operator(within, root, folder, tag) })
+		all = append(all, Image{Name: name, Tar: filepath.Join(folder, "stoic.tar")})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	for _, image := range []struct {
 		name  string
-		files []file
+		files map[string]string
 		run   settings
 	}{
-		{Pause, []file{{path: "pause", from: filepath.Join(bin, "pause")}}, settings{Entrypoint: []string{"/pause"}, User: "65532:65532", Env: containerPath()}},
-		{Delivery, []file{{path: "deliver", from: filepath.Join(bin, "deliver")}, {path: "bin/kubectl", from: filepath.Join(bin, "kubectl")}},
+		{Pause, map[string]string{"pause": filepath.Join(bin, "pause")}, settings{Entrypoint: []string{"/pause"}, User: "65532:65532", Env: containerPath()}},
+		{Delivery, map[string]string{"deliver": filepath.Join(bin, "deliver"), "bin/kubectl": filepath.Join(bin, "kubectl")},
 			settings{Entrypoint: []string{"/deliver"}, Env: containerPath()}},
 	} {
 		m.say("write the image %s", image.name)
