@@ -20,43 +20,47 @@ func TestWithCRDOfTrainingOperator194(t *testing.T) {
 
 func TestWithOpenCRD(t *testing.T) {
 	full(t)
-	suite(t, "", true)
+	suite(t, "", false)
 }
 
-// suite runs every scenario on one control plane, each in its own namespaces. Those that stop operators have their own.
-func suite(t *testing.T, shape string, keepsGeneration bool) {
+// suite runs every scenario on one control plane, each in its own namespaces. Those that stop operators have their own. Under the shape
+// that is not ours only those run for which the shape matters.
+func suite(t *testing.T, shape string, isOurs bool) {
 	t.Parallel() // it mostly waits
 	r := newRig(t, shape, func(r *rig) {
 		r.storeNonsense(t, "stored")
 		r.storeNonsense(t, "repaired")
 		r.storeNonsense(t, "deleted")
 	})
-	r.keepsGeneration, r.structural = keepsGeneration, shape != ""
-	t.Run("restarts", func(t *testing.T) {
-		sideBySide(t, r, map[string]func(*testing.T, *rig){
-			"happy path":                           happyPath,
-			"malformed objects stored":             malformedStored,
-			"operator killed and restarted":        killedAndRestarted,
-			"backoff limit reached":                limitReached,
-			"terminal condition wiped by somebody": terminalConditionWiped,
-			"an object as deep as can be stored":   deepObject,
-		})
-	})
+	r.keepsGeneration = isOurs || shape == ""
+	r.structural = shape != ""
+	restarts := map[string]func(*testing.T, *rig){
+		"happy path":                         happyPath,
+		"malformed objects stored":           malformedStored,
+		"an object as deep as can be stored": deepObject,
+	}
+	scenarios := map[string]func(*testing.T, *rig){
+		"rejected, then repaired":      rejectedThenRepaired,
+		"running, nonsense, repaired":  runningThenNonsense,
+		"malformed object deleted":     malformedDeleted,
+		"status edited by somebody":    statusEdited,
+		"unknown fields reach the pod": unknownFields,
+	}
+	if isOurs {
+		restarts["operator killed and restarted"] = killedAndRestarted
+		restarts["backoff limit reached"] = limitReached
+		restarts["terminal condition wiped by somebody"] = terminalConditionWiped
+		scenarios["failing job"] = failingJob
+		scenarios["deleted and recreated"] = deletedAndRecreated
+		scenarios["replica restarted, then fatal"] = replicaRestarted
+		scenarios["foreign pod under our name"] = foreignPod
+		scenarios["suspended and resumed"] = suspendedAndResumed
+	}
+	t.Run("restarts", func(t *testing.T) { sideBySide(t, r, restarts) })
 	t.Run("scenarios", func(t *testing.T) { // one operator serves all of them
 		r := r.of(r.kind)
 		r.common = r.operator(t, "")
-		sideBySide(t, r, map[string]func(*testing.T, *rig){
-			"failing job":                   failingJob,
-			"rejected, then repaired":       rejectedThenRepaired,
-			"running, nonsense, repaired":   runningThenNonsense,
-			"malformed object deleted":      malformedDeleted,
-			"deleted and recreated":         deletedAndRecreated,
-			"replica restarted, then fatal": replicaRestarted,
-			"status edited by somebody":     statusEdited,
-			"foreign pod under our name":    foreignPod,
-			"suspended and resumed":         suspendedAndResumed,
-			"unknown fields reach the pod":  unknownFields,
-		})
+		sideBySide(t, r, scenarios)
 	})
 	t.Run("conduct", func(t *testing.T) { conduct(t, r) })
 }

@@ -31,10 +31,7 @@ func TestKubernetesTools(t *testing.T) {
 		r.of(kind).awaitEstablished(t, kind)
 	}
 	r.operator(t, "")
-	scenarios := map[string]func(*testing.T, *rig){
-		"scaled too far": toolsScaledTooFar,
-	}
-	t.Run("scenarios", func(t *testing.T) { sideBySide(t, r, scenarios) })
+	t.Run("scaled too far", func(t *testing.T) { toolsScaledTooFar(t, r) })
 	t.Run("drained", func(t *testing.T) { toolsDrained(t, r) }) // it is the last one: nodes are cordoned
 	nothingIsForbidden(t, r)
 }
