@@ -4,8 +4,6 @@ SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 30s
 SEED ?= 1
-# One part of make faults, such as 2/3: three runs with one SEED, on whatever machines, try all of it.
-PART ?= 1/1
 OPERATOR ?=
 # Workloads of the benchmark (empty: all) and the share of their sizes.
 BENCH ?=
@@ -79,9 +77,9 @@ e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the
 vuln: ## look for known vulnerabilities in what is called, as vuln.go.dev knows them today (verify has a database of its own)
 	@go -C tools/vuln run . -live ../.. ../image
 
-faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, PART=1/3, OPERATOR='...', STORE, CRS)
+faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...', STORE, CRS)
 	@go run ./cli/cluster/prepare -store '$(STORE)'
-	@$(ON_STORE) go run ./test/faults -seed $(SEED) -part '$(PART)' -operator '$(OPERATOR)'
+	@$(ON_STORE) test/run.sh faults '$(SEED)' '$(OPERATOR)'
 
 fuzz: ## fuzz every target (converters, versions, schedules, watches, the webhook, command line) for FUZZTIME (30s) each
 	@set -e; git grep -o '^func Fuzz[A-Za-z]*' -- '*_test.go' | sed 's,/[^/]*:func , ,' | while read -r folder target; do \

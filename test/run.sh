@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test/run.sh test|check runs the tests of make test or of make check, part by part. A part that fails does not stop the others. The
+# test/run.sh test|check|faults runs the tests of make test, make check or make faults, part by part. A part that fails does not stop the others. The
 # end says how many tests ran and how long each part took. The Makefile exports how all is compiled (GOFLAGS, CGO_ENABLED).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -98,14 +98,30 @@ complete() {
   part "floods of events, namespaces that end" . standard-verbose -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
   part "all that make test does not show on a real control plane" . standard-verbose -count=1 -v -parallel "$PARALLEL" -timeout 60m ./test/integration
   part "the tutorial for authors of operators, and clients in every language that is installed" . standard-verbose -count=1 -v -p 1 -timeout 20m ./test/authors ./test/clients
-  part "the fault rig: one case of each kind, malformed objects, a tiny benchmark" . standard-verbose -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/proxy ./test/faults/apimodel ./test/bench
+  part "the fault rig: some cases of each goal, malformed objects, two historic bugs; a tiny benchmark" . standard-verbose -count=1 -v -p 2 -parallel 2 -timeout 20m ./test/faults ./test/faults/seeded ./test/faults/apimodel ./test/bench
+}
+
+# faults SEED OPERATOR is the search of each night: the seed chooses what is tried. Another operator has only the cases of the rig.
+faults() {
+  local seed=$1 operator=$2 began=$SECONDS result=passed
+  go run ./test/faults -seed "$seed" -operator "$operator" || result=FAILED
+  record "every fault at every point of a run" $((SECONDS - began)) "$result"
+  [ -z "$operator" ] || return 0
+  export STOIC_FULL=all GOGC=400 # these tests make much garbage and little else
+  part "malformed objects, CRDs that come and go, a restored store" . standard-verbose -count=1 -v -parallel 2 -timeout 60m \
+    -run '^(TestMalformed|TestDefinitionsComeAndGo|TestRestoredStore)$' ./test/faults -mutants=1200 -seed="$seed"
+  part "the model answers as the API server does" . standard-verbose -count=1 -v -timeout 60m -run '^TestModelAndAPIServer$' ./test/faults/apimodel -seed="$seed" -sequences=1000
+  part "the controller on the model, under an adversary" . standard-verbose -count=1 -v -timeout 60m -run '^TestSchedules$' ./test/faults/simulation \
+    -seed=$((1 + seed * 10000000)) -schedules=30000
+  part "historic bugs, switched on again" . standard-verbose -count=1 -v -timeout 60m -run '^TestEachBugIsCaught$' ./test/faults/seeded -all
 }
 
 case ${1:-} in
 test) quick ;;
 check) complete ;;
+faults) faults "$2" "$3" ;;
 *)
-  echo "usage: test/run.sh test|check" >&2
+  echo "usage: test/run.sh test|check|faults SEED OPERATOR" >&2
   exit 2
   ;;
 esac

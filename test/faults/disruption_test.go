@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -83,10 +82,11 @@ func (g *ground) awaitSound(t *testing.T, names ...string) {
 // status subresource, which is added later. The operator serves the kind whenever it can be served, tells the users when it cannot
 // record anything, leaks nothing, and jobs of another kind are not affected.
 func TestDefinitionsComeAndGo(t *testing.T) {
+	operator.Full(t)
 	t.Parallel()
 	g := newGround(t, cluster.Options{}, "deploy/crd")
 	g.kubectl(t, "create", "namespace", shapes)
-	process := g.start(t, g.training(t))
+	process := operator.InTest(t, g.training(t))
 	canary := g.startCanary(t)
 	names := []string{"a", "b", "c"}
 	g.submit(t, names...)
@@ -132,10 +132,6 @@ func TestDefinitionsComeAndGo(t *testing.T) {
 	})
 	g.awaitSound(t, "mute")
 	canary.end(t)
-	if err := process.Stop(context.Background()); err != nil {
-		t.Error(err)
-	}
-	fmt.Println("disruptions 1: CRDs came and went")
 }
 
 const definition = "pytorchjobs.kubeflow.org"
@@ -182,19 +178,20 @@ func setStatusSubresource(crd *unstructured.Unstructured, hasStatus bool) {
 // TestRestoredStore: the store is restored to its state before a thousand revisions, under an operator that is not told. It brings
 // every job of that state to its end again, and leaves no pod of the time that was undone.
 func TestRestoredStore(t *testing.T) {
+	operator.Full(t)
 	t.Parallel()
 	if strings.Contains(operator.Store(), "://") {
 		t.Skip("the store is a database, which is saved and restored with its own tools")
 	}
 	g := newGround(t, cluster.Options{}, "deploy/crd")
 	g.kubectl(t, "create", "namespace", shapes)
-	process := g.start(t, g.training(t))
+	operator.InTest(t, g.training(t))
 	g.submit(t, "kept", "deleted", "edited")
 	g.awaitSound(t, "kept", "deleted", "edited")
 	if err := g.cluster.Save(); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.jobs().Delete(t.Context(), "deleted", deleteOptions()); err != nil {
+	if err := g.jobs().Delete(t.Context(), "deleted", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.client.Resource(podResource).Namespace(shapes).Delete(t.Context(), "edited-worker-0", metav1.DeleteOptions{}); err != nil {
@@ -221,8 +218,4 @@ func TestRestoredStore(t *testing.T) {
 		return err == nil || apierrors.IsNotFound(err), fmt.Sprint(err)
 	})
 	g.awaitSound(t, "kept", "deleted", "edited", "new")
-	if err := process.Stop(context.Background()); err != nil {
-		t.Error(err)
-	}
-	fmt.Println("disruptions 1: a store was restored")
 }

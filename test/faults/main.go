@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"stoic/test/command"
 	"stoic/test/faults/cases"
@@ -18,24 +18,15 @@ import (
 
 // options of the command.
 type options struct {
-	seed      uint64
+	selection cases.Selection
 	operator  string
 	subject   string
 	sandboxes int
 	goals     string
 	scenarios string
-	name      string
-	fault     string
-	sample    bool
-	share     float64
-	part      part
+	isBusy    bool
 	dir       string
 	root      string
-	list      bool
-	schedules int
-	sequences int
-	sequence  int
-	family    int
 }
 
 func main() { os.Exit(command.Main("faults", parse, run)) }
@@ -44,41 +35,38 @@ func parse(args []string, out io.Writer) (options, error) {
 	var o options
 	f := command.Flags("faults", "Hold an operator to its end state under faults.", func(out io.Writer) {
 		fmt.Fprintf(out, "\nGoals:\n")
-		for _, g := range everything() {
-			fmt.Fprintf(out, "  %-4s %s\n", g.name, g.what)
+		for _, g := range allGoals() {
+			fmt.Fprintf(out, "  %-4s %s\n", g, cases.What(cases.Goal(g)))
 		}
 	}, out)
-	f.Uint64Var(&o.seed, "seed", 1, "chooses samples and schedules; the same seed tries the same cases")
+	f.Uint64Var(&o.selection.Seed, "seed", 1, "chooses samples; the same seed tries the same cases")
 	f.StringVar(&o.operator, "operator", "", "command line of the `operator`; {kubeconfig}, {namespace}, {metrics}, {probes} and {flags} are replaced (default: built from here)")
 	f.StringVar(&o.subject, "subject", "", "comma-separated `operators` whose scenarios are tried: "+strings.Join(operatorNames(), ", ")+" (default: all; with -operator, which takes one: training)")
-	f.IntVar(&o.sandboxes, "sandboxes", 24, "operators that run side by side")
-	f.StringVar(&o.goals, "goals", "", "comma-separated `goals`, such as G1,G3 (default: all)")
-	f.StringVar(&o.scenarios, "scenarios", "", "comma-separated scenarios (default: all)")
-	f.StringVar(&o.name, "case", "", "only the case of this `name`, as a failure prints it")
-	f.StringVar(&o.fault, "fault", "", "only, and all of, the cases whose fault has this `text` in it, such as \"answer lost\"")
-	f.BoolVar(&o.sample, "sample", false, "a small fixed number of cases of each goal")
-	f.Float64Var(&o.share, "share", 0, "share of the usual number of cases, such as 0.1")
-	f.Var(&o.part, "part", "only this `part` of everything, such as 2/3: three runs with one seed, on whatever machines, try all of it")
+	f.IntVar(&o.sandboxes, "sandboxes", 24, "operators that run at the same time")
+	f.StringVar(&o.goals, "goals", "", "comma-separated `goals`, such as G1,G3 (default: all); G0 is only the runs without faults")
+	f.StringVar(&o.scenarios, "scenarios", "", "comma-separated `scenarios` (default: all)")
+	f.Func("case", "only the case of this `name`, as a failure prints it; more than one can be given", func(name string) error {
+		o.selection.Names = append(o.selection.Names, name)
+		return nil
+	})
+	f.StringVar(&o.selection.Fault, "fault", "", "only, and all of, the cases whose fault has this `text` in it, such as \"answer lost\"")
+	f.Float64Var(&o.selection.Share, "share", 0, "share of the usual number of cases, such as 0.1")
+	f.BoolVar(&o.isBusy, "busy", false, "the machine has other work: what takes long is no failure")
 	f.StringVar(&o.dir, "dir", "", "folder for logs and evidence (default: a new temporary one)")
 	f.StringVar(&o.root, "root", ".", "the checkout")
-	f.BoolVar(&o.list, "list", false, "list the chosen cases instead of trying them (the references are run all the same)")
-	f.IntVar(&o.schedules, "schedules", 100_000, "simulated schedules of G9")
-	f.IntVar(&o.sequences, "sequences", 2_000, "sequences of operations that G10 compares")
-	f.IntVar(&o.sequence, "sequence", -1, "of G10 only the sequence of this `number`, as a failure prints it")
-	f.IntVar(&o.family, "family", -1, "of G10 only the family of this `number`, as a failure prints it")
 	err := command.Parse(f, args, func() error {
 		if o.operator != "" {
 			o.subject = cmp.Or(o.subject, "training")
 		}
-		if o.name != "" && o.part.of > 0 {
-			return errors.New("-case names one case, which -part may leave out")
-		}
 		for _, name := range split(o.subject) {
-			if !slices.Contains(operatorNames(), name) || o.operator != "" && name != o.subject {
-				return fmt.Errorf("-subject %q: one of %v is wanted, and only one with -operator", o.subject, operatorNames())
+			if o.operator != "" && name != o.subject {
+				return fmt.Errorf("-subject %q: only one is wanted with -operator", o.subject)
 			}
 		}
-		return errors.Join(known("-goals", strings.ToUpper(o.goals), goalNames()), known("-scenarios", o.scenarios, scenarioNames()))
+		for _, goal := range split(strings.ToUpper(o.goals)) {
+			o.selection.Goals = append(o.selection.Goals, cases.Goal(goal))
+		}
+		return errors.Join(known("-goals", strings.ToUpper(o.goals), allGoals()), known("-scenarios", o.scenarios, scenarioNames()), known("-subject", o.subject, operatorNames()))
 	})
 	return o, err
 }
@@ -93,21 +81,24 @@ func known(option, list string, names []string) error {
 	return nil
 }
 
-func goalNames() (names []string) {
-	for _, g := range everything() {
-		names = append(names, g.name)
+// allGoals returns the names of all goals, with the runs without faults.
+func allGoals() []string {
+	names := []string{"G0"}
+	for _, g := range cases.AllGoals() {
+		names = append(names, string(g))
 	}
 	return names
 }
 
 func scenarioNames() (names []string) {
-	for _, s := range scenario.All() {
-		names = append(names, s.Name)
+	for _, o := range scenario.Operators() {
+		for _, s := range o.Scenarios {
+			names = append(names, s.Name)
+		}
 	}
 	return names
 }
 
-// operatorNames returns the names of the operators that the rig tests.
 func operatorNames() (names []string) {
 	for _, operator := range scenario.Operators() {
 		names = append(names, operator.Name)
@@ -127,57 +118,61 @@ func run(ctx context.Context, o options, out io.Writer) (passed bool, err error)
 		return false, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	o.root, o.dir = r.Root, r.Dir
-	r.Say("seed %d, part %s; logs and evidence in %s", o.seed, &o.part, o.dir)
-	t := &tally{began: time.Now(), isBusy: o.sample}
-	if o.wants(cases.AllGoals()...) {
-		if err := onControlPlane(ctx, o, t, r); err != nil {
+	r.Say("seed %d; logs and evidence in %s", o.selection.Seed, r.Dir)
+	t := newTally(r.Say)
+	for _, operator := range scenario.Operators() {
+		scenarios := o.asked(operator)
+		if len(scenarios) == 0 || ctx.Err() != nil {
+			continue
+		}
+		if err := onControlPlane(ctx, o, operator, scenarios, t, r); err != nil {
 			return false, err
 		}
 	}
-	for _, g := range o.ownProcesses() {
-		if ctx.Err() == nil {
-			t.process(ctx, g, o, r.Say)
-		}
-	}
-	t.failMissed()
 	t.print(out)
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return false, errors.New("interrupted")
+	case t.tried == 0 && o.goals != "G0":
+		return false, errors.New("no such case: nothing was tried")
 	}
-	return t.failures == 0, t.checkTried(o)
+	return t.failures == 0, nil
 }
 
-// programs returns the operators of some scenarios, each with its command line. An operator without a given command line is built.
-func programs(ctx context.Context, o options, scenarios []scenario.Scenario, r *command.Run) (all []cases.Program, err error) {
-	for _, operator := range scenario.Operators() {
-		if !slices.ContainsFunc(scenarios, func(s scenario.Scenario) bool { return s.Operator.Name == operator.Name }) {
-			continue
-		}
-		p := cases.Program{Operator: operator, Command: strings.Fields(o.operator)}
-		if len(p.Command) == 0 {
-			file, err := r.Build(ctx, operator.Package)
-			if err != nil {
-				return nil, err
-			}
-			p.Command = append([]string{file}, operator.Args...)
-		}
-		all = append(all, p)
+// asked returns the scenarios of an operator that the command line selects.
+func (o options) asked(operator *scenario.Operator) []scenario.Scenario {
+	if o.subject != "" && !slices.Contains(split(o.subject), operator.Name) {
+		return nil
 	}
-	return all, nil
+	return slices.DeleteFunc(slices.Clone(operator.Scenarios), func(s scenario.Scenario) bool {
+		isNamed := slices.ContainsFunc(o.selection.Names, func(name string) bool { return strings.Contains(name, "/"+s.Name+"/") })
+		return o.scenarios != "" && !slices.Contains(split(o.scenarios), s.Name) || o.selection.Names != nil && !isNamed
+	})
 }
 
-// wants reports whether the command line selects one of the goals.
-func (o options) wants(goals ...cases.Goal) bool {
-	if o.goals == "" {
-		return true
-	}
-	for _, asked := range split(o.goals) {
-		for _, g := range goals {
-			if strings.EqualFold(asked, string(g)) {
-				return true
-			}
+// onControlPlane tries the cases of one operator on a control plane, one object after another in each sandbox.
+func onControlPlane(ctx context.Context, o options, operator *scenario.Operator, scenarios []scenario.Scenario, t *tally, r *command.Run) error {
+	line := strings.Fields(o.operator)
+	if len(line) == 0 {
+		file, err := r.Build(ctx, operator.Package)
+		if err != nil {
+			return err
 		}
+		line = append([]string{file}, operator.Args...)
 	}
-	return false
+	stage, err := cases.Open(ctx, cases.Options{
+		Root: r.Root, Operator: operator, Command: line, Sandboxes: o.sandboxes, Dir: filepath.Join(r.Dir, operator.Name), Busy: o.isBusy, Say: r.Say,
+	})
+	if err != nil {
+		return err
+	}
+	r.Say("%s: %d scenarios, each run twice without a fault, in %d sandboxes", operator.Name, len(scenarios), o.sandboxes)
+	t.add(stage.Learn(ctx, scenarios))
+	chosen, possible := stage.Choose(scenarios, o.selection)
+	t.begin(operator.Name, len(chosen), possible)
+	t.add(stage.Try(ctx, chosen, t.progress))
+	if err := stage.Close(); err != nil {
+		t.addFailure(fmt.Sprintf("at the end: %v", err))
+	}
+	return nil
 }

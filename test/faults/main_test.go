@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,11 +12,12 @@ import (
 	"stoic/test/faults/cases"
 	"stoic/test/faults/oracle"
 	"stoic/test/faults/scenario"
+	"stoic/test/operator"
 )
 
 func parsed(t *testing.T, words ...string) options {
 	t.Helper()
-	o, err := parse(words, &strings.Builder{})
+	o, err := parse(words, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,123 +29,51 @@ func TestParse(t *testing.T) {
 	if _, err := parse([]string{"-h"}, &out); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("help: %v", err)
 	}
-	for _, want := range []string{"Usage:", "-operator", "G1 ", "G9 ", "G18 "} {
+	for _, want := range []string{"Usage:", "-operator", "G1 ", "G18 "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the help does not say %q:\n%s", want, out.String())
 		}
 	}
-	for _, wrong := range []string{"-seed x", "more", "-sandboxes", "-goals G1,G99", "-scenarios fail,no-such", "-part 0/1", "-part 1/2/3", "-part 1/2 -case G1/fail/x", "-subject nobody", "-operator x -subject foobar,training"} {
-		if _, err := parse(strings.Fields(wrong), &strings.Builder{}); err == nil {
+	for _, wrong := range []string{"-seed x", "more", "-sandboxes", "-goals G1,G99", "-scenarios fail,no-such", "-subject nobody", "-operator x -subject foobar,training"} {
+		if _, err := parse(strings.Fields(wrong), io.Discard); err == nil {
 			t.Errorf("%s is taken", wrong)
 		}
 	}
 	for words, want := range map[string]string{
-		"": "[training foobar mpi mpi-v2beta1]", "-subject foobar": "[foobar]", "-subject foobar,training": "[training foobar]", "-operator x": "[training]",
-		"-operator x -subject foobar": "[foobar]", "-scenarios foobar-target,fail": "[training foobar]", "-case G1/foobar-target/x": "[foobar]", "-sample": "[training foobar mpi]",
+		"": "[training foobar mpi-v2beta1]", "-subject foobar": "[foobar]", "-operator x": "[training]", "-operator x -subject foobar": "[foobar]",
+		"-scenarios foobar-target,fail": "[training foobar]", "-case G1/foobar-target/x": "[foobar]", "-case G1/fail/x -case G2/foobar-target/x": "[training foobar]",
 	} {
 		var names []string
-		for _, s := range asked(parsed(t, strings.Fields(words)...)) {
-			names = append(names, s.Operator.Name)
+		o := parsed(t, strings.Fields(words)...)
+		for _, operator := range scenario.Operators() {
+			if len(o.asked(operator)) > 0 {
+				names = append(names, operator.Name)
+			}
 		}
-		if got := fmt.Sprint(slices.Compact(names)); got != want {
+		if got := fmt.Sprint(names); got != want {
 			t.Errorf("%q: the scenarios of %s, want %s", words, got, want)
 		}
 	}
-	o := parsed(t, "-goals", "g1, G9", "-seed", "77", "-family", "123")
-	if !o.wants("G1") || !o.wants("G9") || o.wants("G3") {
-		t.Errorf("goals: %+v", o)
-	}
-	for _, p := range processes(o) {
-		if p.goal == "G10" && (!slices.Contains(p.words, "-family=123") || !slices.Contains(p.words, "-seed=77")) {
-			t.Errorf("the comparison of one family is started as %q", p.words)
-		}
-	}
 }
 
-// TestPlanes: an operator marked as apart has a control plane of its own, and the others share one.
-func TestPlanes(t *testing.T) {
-	var found []string
-	for _, together := range planes(scenario.All()) {
-		found = append(found, fmt.Sprint(together[0].Operator.Name, together[len(together)-1].Operator.Name))
-	}
-	if want := []string{"trainingmpi", "mpi-v2beta1mpi-v2beta1"}; !slices.Equal(found, want) {
-		t.Errorf("control planes of %v, want %v", found, want)
-	}
-}
-
-// TestParts: each case and each goal with its own process is in exactly one part, however many parts there are.
-func TestParts(t *testing.T) {
-	for _, of := range []int{1, 2, 7} {
-		found := map[string]int{}
-		for number := 1; number <= of; number++ {
-			o := parsed(t, "-part", fmt.Sprintf("%d/%d", number, of))
-			for i := range 1000 {
-				if name := fmt.Sprint("G1/succeed/crash before write ", i); o.part.has(name) {
-					found[name]++
-				}
-			}
-			for _, p := range o.ownProcesses() {
-				found[string(p.goal)]++
-			}
-		}
-		for name, n := range found {
-			if n != 1 {
-				t.Errorf("%s is in %d of %d parts", name, n, of)
-			}
-		}
-		if len(found) != 1000+len(processes(options{})) {
-			t.Errorf("%d of %d parts' cases and goals", len(found), of)
-		}
-	}
-}
-
-// TestTally: a failure is counted, reported with its evidence, and makes the run fail. A case whose fault did not strike does not
-// count as passed, a goal fails if none of its faults struck, and so does a run that tried nothing.
+// TestTally: a failure is counted, and reported with its evidence. A case whose fault did not strike does not count as passed, and a
+// goal fails if none of its faults struck.
 func TestTally(t *testing.T) {
-	tally := &tally{began: time.Now()}
-	some := cases.Case{Goal: "G1", Scenario: scenario.All()[0]}
-	tally.add("G1", 10, []cases.Result{
-		{Case: some, Settled: time.Second},
-		{Case: some, Missed: true},
-		{Case: some, Violations: []oracle.Violation{{Oracle: "O1", Text: "one pod\ntoo many"}}, Evidence: "failure-001.txt"},
-	}, time.Minute)
-	tally.add("G2", 1, []cases.Result{{Case: some, Missed: true}, {Case: some, Missed: true}}, time.Minute)
-	tally.failMissed()
+	tally := newTally(t.Logf)
+	one := cases.Case{Goal: "G1", Scenario: scenario.Operators()[0].Scenarios[0]}
+	two := one
+	two.Goal = "G2"
+	tally.add([]cases.Result{
+		{Case: one, Settled: time.Second},
+		{Case: one, Missed: true},
+		{Case: one, Violations: []oracle.Violation{{Oracle: "O1", Text: "one pod\ntoo many"}}, Evidence: "failure-001.txt"},
+		{Case: two, Missed: true}, {Case: two, Missed: true}, {Case: two, Missed: true}, {Case: two, Missed: true},
+	})
 	var out strings.Builder
 	tally.print(&out)
-	for _, want := range []string{"FAILED G1/" + some.Scenario.Name, "O1: one pod\n      too many", "failure-001.txt", "2 cases on real API servers", "2 failures", "FAILED G2: each of 2 cases missed"} {
+	for _, want := range []string{"FAILED G1/" + one.Scenario.Name, "O1: one pod\n      too many", "failure-001.txt", "7 cases on real API servers", "2 failures", "FAILED G2: each of 4 cases missed"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())
-		}
-	}
-	for words, want := range map[string]string{"-goals G1": "nothing was tried", "-goals G1 -list": "", "-goals G1 -part 1/2": "", "-goals G1 -fault writ3": "no case has -fault"} {
-		o := parsed(t, strings.Fields(words)...)
-		empty := tallyOf(o, some)
-		if err := empty.checkTried(o); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", words, err, want)
-		}
-	}
-	for command, want := range map[string]int{"echo bugs 2, each caught": 0, "echo ok, no tests to run": 1, "echo bugs 0": 1, "false": 1} {
-		one := tallyOf(options{}, some)
-		one.process(t.Context(), process{goal: "G8", words: strings.Fields(command), summary: "bugs"}, options{dir: t.TempDir(), root: "."}, t.Logf)
-		if one.failures != want {
-			t.Errorf("%s: %d failures", command, one.failures)
-		}
-	}
-}
-
-func tallyOf(o options, met cases.Case) *tally {
-	t := &tally{}
-	t.meets(o, met)
-	return t
-}
-
-// TestCanaries: the run fails if healthy jobs are much slower during faults; some noise is tolerated.
-func TestCanaries(t *testing.T) {
-	for during, want := range map[time.Duration]int{time.Second: 0, 1390 * time.Millisecond: 0, 1500 * time.Millisecond: 1} {
-		tally := &tally{faulted: slices.Repeat([]time.Duration{during}, 20), reference: slices.Repeat([]time.Duration{time.Second}, 20)}
-		if tally.canaries(io.Discard); tally.failures != want {
-			t.Errorf("%v: %d failures", during, tally.failures)
 		}
 	}
 }
@@ -156,7 +84,7 @@ func tryCases(t *testing.T, words ...string) (passed bool, text string) {
 	if testing.Short() {
 		t.Skip("it needs a control plane: left out with -short")
 	}
-	o := parsed(t, append([]string{"-root", "../..", "-dir", t.TempDir()}, words...)...)
+	o := parsed(t, append([]string{"-busy", "-root", root, "-dir", t.TempDir()}, words...)...)
 	var out strings.Builder
 	passed, err := run(t.Context(), o, io.MultiWriter(&out, t.Output()))
 	if err != nil {
@@ -165,19 +93,40 @@ func tryCases(t *testing.T, words ...string) (passed bool, text string) {
 	return passed, out.String()
 }
 
-// TestSample tries the fixed sample of cases on a real control plane: some of each goal. It is the part of `make faults` that
-// `make test` runs.
+// TestSample tries one case of each kind on the training operator.
 func TestSample(t *testing.T) {
+	operator.Quick(t)
 	t.Parallel()
-	var goals []string
-	for _, g := range cases.AllGoals() {
-		goals = append(goals, string(g))
+	words := []string{"-sandboxes", "6"}
+	all := []string{
+		"G1/succeed/crash before write 4",
+		"G1/scale-down/crash after write 5",
+		"G1/running-malformed-repaired/crash after write 4",
+		"G3/scale-down/restart in the past, at the end, to version 4",
+		"G4/succeed/watches of dependents held for 3 s after write 3",
+		"G4/scale-down/watches expired, no bookmarks, after write 4",
+		"G5/succeed/answer lost after the commit, 1 times, at request 3",
+		"G6/scale-down/409, 1 times, at request 4",
+		"G6/running-malformed-repaired/500, 1 times, at request 3",
+		"G18/running-malformed-repaired/deleted (Background), operator down, at step 1",
 	}
-	passed, text := tryCases(t, "-sample", "-sandboxes", "16", "-goals", strings.Join(goals, ","))
+	for _, name := range all {
+		words = append(words, "-case", name)
+	}
+	if passed, text := tryCases(t, words...); !passed || !strings.Contains(text, fmt.Sprintf("\n%d cases", len(all))) {
+		t.Errorf("not passed, or not all of %d cases were tried", len(all))
+	}
+}
+
+// TestLargerSample tries some cases of each goal, on every operator.
+func TestLargerSample(t *testing.T) {
+	operator.Full(t)
+	t.Parallel()
+	passed, text := tryCases(t, "-sandboxes", "16", "-share", "0.04")
 	if !passed {
 		t.Error("not passed")
 	}
-	for _, goal := range append(goals, "G0") {
+	for _, goal := range allGoals() {
 		if !strings.Contains(text, "\n"+goal+" ") {
 			t.Errorf("the table has no row for %s", goal)
 		}
@@ -185,7 +134,7 @@ func TestSample(t *testing.T) {
 }
 
 // TestMPIServiceFirst: the requests for the Service and for the Secret of an MPIJob are each rejected once. It catches a seeded bug
-// that no test without a control plane notices, and runs only if it is named; TestSample has other cases.
+// that no test without a control plane notices, and runs only if it is named.
 func TestMPIServiceFirst(t *testing.T) {
 	if !strings.Contains(flag.Lookup("test.run").Value.String(), t.Name()) {
 		t.Skip("it is run by its name")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -23,7 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
@@ -33,7 +31,6 @@ import (
 	"stoic/examples/operators/foobar"
 	"stoic/test/faults/history"
 	"stoic/test/faults/mutation"
-	"stoic/test/faults/oracle"
 	"stoic/test/operator"
 	"stoic/test/served"
 	"stoic/training/kinds"
@@ -49,10 +46,10 @@ var (
 const patience = 2 * time.Minute
 
 // TestMalformed stores malformed objects of all kinds on a control plane whose CRDs accept anything: before their operator starts,
-// while it runs, and by an update that is repaired later. For each object: its user is told what the converter says, with the path;
-// nothing is silent; nothing is written or queued without end; healthy jobs are as fast as before; what is repaired is served, and
-// what is deleted goes.
+// and by an update while it runs. It asks: is the user of each object told what the converter says, with the path? Is anything silent?
+// Is anything written or queued without end? Are healthy jobs slower?
 func TestMalformed(t *testing.T) {
+	operator.Full(t)
 	crds := []string{"test/fixtures/clusterfoobars-open.yaml"} // which the operator of FooBars serves, too
 	all := malformableKinds(t)
 	for _, k := range all {
@@ -64,30 +61,23 @@ func TestMalformed(t *testing.T) {
 		g.kubectl(t, "apply", "-f", filepath.Join(root, "examples/operators/foobar/deploy", file))
 	}
 	f := &field{ground: g, kinds: all}
+	f.draw()
+	f.each(t, "before", f.store)
 	f.startOperators(t)
 	canary := g.startCanary(t)
-	f.learn(t)
-	before := canary.end(t)
-	f.stopOperators(t)
-
-	f.draw(t)
-	f.store(t, f.of("before"))
-	f.startOperators(t)
-	canary = g.startCanary(t)
-	f.store(t, f.of("beside", "edited"))
+	f.each(t, "beside", f.spoil)
 	f.awaitEnds(t)
 	during := canary.end(t)
 	f.awaitRest(t)
 	f.judge(t)
-	f.repair(t)
-	f.deleteAll(t)
-	f.stopOperators(t)
-	// What is compared is the median; a job is slow if it takes one and a half times as long, and two seconds more.
-	if slow, usual := oracle.Quantile(during, 0.5), oracle.Quantile(before, 0.5); slow > 3*usual/2+2*time.Second {
-		t.Errorf("healthy jobs took %v while malformed objects were stored, %v before", slow, usual)
+	canary = g.startCanary(t)
+	after := canary.end(t)
+	// On a machine with other work both are slow. A job that waits for malformed objects waits for minutes, or for ever.
+	if limit := max(15*time.Second, 5*after); during > limit {
+		t.Errorf("healthy jobs took %v while malformed objects were stored, %v afterwards; at most %v", during, after, limit)
 	}
 	stored := len(f.mutants) - f.refused
-	fmt.Printf("mutants %d, of which %d were stored; %d rejected; canaries after %v, before %v\n", len(f.mutants), stored, f.rejected, oracle.Quantile(during, 0.5), oracle.Quantile(before, 0.5))
+	fmt.Printf("mutants %d, of which %d were stored; %d rejected; canaries after %v, without %v\n", len(f.mutants), stored, f.rejected, during, after)
 	if stored < len(f.mutants)/2 || f.rejected < stored/4 {
 		t.Errorf("of %d objects %d were stored and %d rejected: too few to show anything", len(f.mutants), stored, f.rejected)
 	}
@@ -103,7 +93,6 @@ type malformable struct {
 	open     string // the CRD that accepts anything
 	shipped  *mutation.Schema
 	valid    map[string]any
-	status   map[string]any // of a valid object
 }
 
 // malformableKinds returns the kinds of the training operator and the FooBar, each with a valid object that has many fields.
@@ -185,7 +174,7 @@ func (k *malformable) object(name string, content map[string]any) *unstructured.
 type mutant struct {
 	kind *malformable
 	mutation.Mutation
-	way  string // before, beside or edited: how it becomes malformed
+	way  string // before or beside: how it becomes malformed
 	name string
 	uid  types.UID // "": nothing is stored
 	// isRefused: the API server has rejected it; what is stored, if anything, is valid.
@@ -198,14 +187,6 @@ type mutant struct {
 
 func (m *mutant) String() string {
 	return fmt.Sprintf("%s %s (%s), %s", m.kind.name, m.name, m.way, m.Name())
-}
-
-// took records what is stored.
-func (m *mutant) took(u *unstructured.Unstructured) {
-	m.uid = u.GetUID()
-	m.generation = u.GetGeneration()
-	m.said = m.kind.convert(u).Brief()
-	m.ended = false
 }
 
 // field is where the objects are.
@@ -227,22 +208,7 @@ func (f *field) startOperators(t *testing.T) {
 	}
 	foobars := operator.Options{Kubeconfig: f.cluster.UserKubeconfig("foobar"),
 		Command: []string{foobar, "--kubeconfig", "{kubeconfig}", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}"}}
-	f.processes = map[string]*operator.Process{"training": f.start(t, f.training(t)), "foobar": f.start(t, foobars)}
-}
-
-// stopOperators stops the operators as Kubernetes does. None may have panicked: Stop reads their logs.
-func (f *field) stopOperators(t *testing.T) {
-	t.Helper()
-	for name, p := range f.processes {
-		for _, metric := range []string{"_converter_panics_total{", "_panics_total "} {
-			if n, found, err := p.Sample(t.Context(), metric); err != nil || found && n > 0 {
-				t.Errorf("%s: %s is %v (%v)", name, metric, n, err)
-			}
-		}
-		if err := p.Stop(context.Background()); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	f.processes = map[string]*operator.Process{"training": operator.InTest(t, f.training(t)), "foobar": operator.InTest(t, foobars)}
 }
 
 func (f *field) objects(k *malformable) dynamic.ResourceInterface {
@@ -307,40 +273,6 @@ func (f *field) await(t *testing.T, what string, holds func(sight) (ok bool, saw
 	}
 }
 
-// learn finds the status of a valid object of each kind, and sees that nobody is warned about it.
-func (f *field) learn(t *testing.T) {
-	t.Helper()
-	for _, k := range f.kinds {
-		name := "valid-" + k.resource.Resource
-		u, err := f.create(t.Context(), k, k.object(name, k.named(name, k.valid)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.await(t, "a valid "+k.name, func(s sight) (bool, string) {
-			now := s.objects[u.GetUID()]
-			if now == nil || observedGeneration(now) != now.GetGeneration() || history.State(now).Type == "" || history.State(now).Type == "Created" {
-				return false, fmt.Sprint(now)
-			}
-			k.status, _ = now.Object["status"].(map[string]any)
-			for _, e := range s.events[u.GetUID()] {
-				if isNeedless(e) {
-					t.Errorf("nothing is wrong with a %s, and its user is warned: %s", k.name, text(e, "message"))
-				}
-			}
-			return true, ""
-		})
-		if err := f.objects(k).Delete(t.Context(), name, deleteOptions()); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// isNeedless reports whether an event warns. An exception: a busy API server answers 404 to a RoleBinding whose Role it has just
-// created; the operator reports that, and creates the RoleBinding a moment later.
-func isNeedless(e *unstructured.Unstructured) bool {
-	return text(e, "type") == "Warning" && !strings.Contains(text(e, "message"), "rolebindings.rbac.authorization.k8s.io")
-}
-
 // named replaces the name of the object in its fields.
 func (k *malformable) named(name string, content map[string]any) map[string]any {
 	u := (&unstructured.Unstructured{Object: content}).DeepCopy()
@@ -354,61 +286,25 @@ func (k *malformable) named(name string, content map[string]any) map[string]any 
 var manyReplicas = regexp.MustCompile(`(?i)replicas: the number [0-9]{3,}|(?i)replicas: the number 1e`)
 
 // draw draws the malformed objects.
-func (f *field) draw(t *testing.T) {
-	t.Helper()
+func (f *field) draw() {
 	for i, k := range f.kinds {
-		whole := maps.Clone(k.valid)
-		whole["status"] = k.status
-		possible := slices.DeleteFunc(mutation.All(whole, k.shipped), func(m mutation.Mutation) bool { return manyReplicas.MatchString(m.Name()) })
+		possible := slices.DeleteFunc(mutation.All(k.valid, k.shipped), func(m mutation.Mutation) bool { return manyReplicas.MatchString(m.Name()) })
 		for n, m := range mutation.Sample(possible, *mutants/len(f.kinds), *seed+uint64(i)) {
-			way := []string{"before", "beside", "edited"}[n%3]
-			if m.Part == "status" {
-				way = "edited"
-			}
+			way := []string{"before", "beside"}[n%2]
 			f.mutants = append(f.mutants, &mutant{kind: k, Mutation: m, way: way, name: fmt.Sprintf("m%05d", len(f.mutants))})
 		}
 	}
 }
 
-// of returns the objects that become malformed in one of these ways.
-func (f *field) of(ways ...string) (all []*mutant) {
-	for _, m := range f.mutants {
-		if slices.Contains(ways, m.way) {
-			all = append(all, m)
-		}
-	}
-	return all
-}
-
-// store stores objects, each in its way.
-func (f *field) store(t *testing.T, all []*mutant) {
-	t.Helper()
-	f.each(t, all, func(ctx context.Context, m *mutant) error {
-		valid := m.kind.named(m.name, m.kind.valid)
-		if m.way != "edited" {
-			return f.storeAs(ctx, m, m.kind.object(m.name, m.Apply(valid)), f.create)
-		}
-		if err := f.storeAs(ctx, m, m.kind.object(m.name, valid), f.create); err != nil {
-			return err
-		}
-		if err := awaitObserved(ctx, f.objects(m.kind), m); err != nil {
-			return err
-		}
-		return f.spoil(ctx, m, func(now map[string]any) map[string]any {
-			if m.Part == "status" {
-				now["status"] = m.kind.status
-			}
-			return m.Apply(now)
-		})
-	})
-}
-
-// each does something with objects, some at a time.
-func (f *field) each(t *testing.T, all []*mutant, do func(context.Context, *mutant) error) {
+// each does something with the objects that become malformed in one way, some at a time.
+func (f *field) each(t *testing.T, way string, do func(context.Context, *mutant) error) {
 	t.Helper()
 	group, ctx := errgroup.WithContext(t.Context())
 	group.SetLimit(8)
-	for _, m := range all {
+	for _, m := range f.mutants {
+		if m.way != way {
+			continue
+		}
 		group.Go(func() error {
 			if err := do(ctx, m); err != nil {
 				return fmt.Errorf("%s: %w", m, err)
@@ -421,20 +317,43 @@ func (f *field) each(t *testing.T, all []*mutant, do func(context.Context, *muta
 	}
 }
 
-func (f *field) create(ctx context.Context, k *malformable, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return f.objects(k).Create(ctx, u, metav1.CreateOptions{}) //nolint:wrapcheck // the caller looks at its code
+// store creates the malformed object.
+func (f *field) store(ctx context.Context, m *mutant) error {
+	u, err := f.objects(m.kind).Create(ctx, m.kind.object(m.name, m.Apply(m.kind.named(m.name, m.kind.valid))), metav1.CreateOptions{})
+	return m.took(u, err)
 }
 
-func (f *field) storeAs(ctx context.Context, m *mutant, u *unstructured.Unstructured, how func(context.Context, *malformable, *unstructured.Unstructured) (*unstructured.Unstructured, error)) error {
-	stored, err := how(ctx, m.kind, u)
-	switch {
-	case isRefused(err):
-		m.isRefused = true
-		return nil
-	case err != nil:
+// spoil creates a valid object and makes it malformed by an update, again if another client was faster.
+func (f *field) spoil(ctx context.Context, m *mutant) error {
+	objects := f.objects(m.kind)
+	u, err := objects.Create(ctx, m.kind.object(m.name, m.kind.named(m.name, m.kind.valid)), metav1.CreateOptions{})
+	if err := m.took(u, err); err != nil {
 		return err
 	}
-	m.took(stored)
+	for {
+		now, err := objects.Get(ctx, m.name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("read it: %w", err)
+		}
+		u, err = objects.Update(ctx, m.kind.object(m.name, m.Apply(now.Object)), metav1.UpdateOptions{})
+		if !apierrors.IsConflict(err) {
+			return m.took(u, err)
+		}
+	}
+}
+
+// took records what a request has stored, or that it was refused.
+func (m *mutant) took(u *unstructured.Unstructured, err error) error {
+	if isRefused(err) {
+		m.isRefused = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.uid = u.GetUID()
+	m.generation = u.GetGeneration()
+	m.said = m.kind.convert(u).Brief()
 	return nil
 }
 
@@ -447,44 +366,9 @@ func isRefused(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "json") || strings.Contains(err.Error(), "unstructured"))
 }
 
-// awaitObserved waits until the operator has served the valid object.
-func awaitObserved(ctx context.Context, objects dynamic.ResourceInterface, m *mutant) error {
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		now, err := objects.Get(ctx, m.name, metav1.GetOptions{})
-		if err != nil {
-			return false, fmt.Errorf("read it: %w", err)
-		}
-		return observedGeneration(now) == m.generation, nil
-	})
-	if wait.Interrupted(err) {
-		return fmt.Errorf("it is valid, and was not served: %w", err)
-	}
-	return err
-}
-
 func observedGeneration(u *unstructured.Unstructured) int64 {
 	n, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
 	return n
-}
-
-// spoil updates the current state of an object with a change, again if another client was faster.
-func (f *field) spoil(ctx context.Context, m *mutant, change func(map[string]any) map[string]any) error {
-	for {
-		now, err := f.objects(m.kind).Get(ctx, m.name, metav1.GetOptions{})
-		if err != nil {
-			return fmt.Errorf("read it: %w", err)
-		}
-		changed := m.kind.object(m.name, change(now.Object))
-		err = f.storeAs(ctx, m, changed, func(ctx context.Context, k *malformable, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-			if m.Part == "status" {
-				return f.objects(k).UpdateStatus(ctx, u, metav1.UpdateOptions{}) //nolint:wrapcheck // the caller looks at its code
-			}
-			return f.objects(k).Update(ctx, u, metav1.UpdateOptions{}) //nolint:wrapcheck // likewise
-		})
-		if !apierrors.IsConflict(err) {
-			return err
-		}
-	}
 }
 
 // awaitEnds waits until each object has the end that its converter predicts.
@@ -616,9 +500,7 @@ func (m *mutant) violations(s sight) (found []string) {
 		found = append(found, fmt.Sprintf("%d events", times))
 	}
 	for _, c := range history.Conditions(now) {
-		if m.Part != "status" {
-			texts = append(texts, c.Message, c.Type, c.Reason)
-		}
+		texts = append(texts, c.Message, c.Type, c.Reason)
 	}
 	for _, shown := range texts {
 		if strings.ContainsFunc(shown, func(r rune) bool { return unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' }) {
@@ -626,52 +508,4 @@ func (m *mutant) violations(s sight) (found []string) {
 		}
 	}
 	return found
-}
-
-// repair repairs, as the user, what was rejected after an update. It is then served.
-func (f *field) repair(t *testing.T) {
-	t.Helper()
-	broken := slices.DeleteFunc(f.of("edited"), func(m *mutant) bool { return m.uid == "" || m.said.Rejection == nil })
-	f.each(t, broken, func(ctx context.Context, m *mutant) error {
-		valid := m.kind.named(m.name, m.kind.valid)
-		return f.spoil(ctx, m, func(now map[string]any) map[string]any {
-			changed := maps.Clone(now)
-			changed["spec"] = valid["spec"]
-			return changed
-		})
-	})
-	f.awaitEnds(t)
-	for _, m := range broken {
-		if m.said.Rejection != nil && m.Part == "spec" {
-			t.Errorf("%s: it is repaired, and rejected: %v", m, m.said.Rejection.Problems)
-		}
-	}
-}
-
-// deleteAll deletes all objects, and waits until they are gone. Finalizers of others are removed as their owners would.
-func (f *field) deleteAll(t *testing.T) {
-	t.Helper()
-	stored := slices.DeleteFunc(slices.Clone(f.mutants), func(m *mutant) bool { return m.uid == "" })
-	f.each(t, stored, func(ctx context.Context, m *mutant) error {
-		if m.Path == "metadata.finalizers" {
-			if err := f.spoil(ctx, m, func(now map[string]any) map[string]any {
-				u := (&unstructured.Unstructured{Object: now}).DeepCopy()
-				u.SetFinalizers(slices.DeleteFunc(u.GetFinalizers(), func(name string) bool { return name == m.What }))
-				return u.Object
-			}); err != nil {
-				return err
-			}
-		}
-		err := f.objects(m.kind).Delete(ctx, m.name, deleteOptions())
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("delete it: %w", err)
-		}
-		return nil
-	})
-	f.await(t, "all objects to go", func(s sight) (bool, string) { return len(s.objects) == 0, fmt.Sprintf("%d are left", len(s.objects)) })
-	pods := f.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(malformedSpace)
-	f.await(t, "all pods to go", func(sight) (bool, string) {
-		list, err := pods.List(t.Context(), metav1.ListOptions{})
-		return err == nil && len(list.Items) == 0, fmt.Sprint(err, list != nil && len(list.Items) > 0)
-	})
 }

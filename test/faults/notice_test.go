@@ -12,11 +12,11 @@ import (
 // TestRigNotices: the rig finds that an operator deletes by name alone, as other operators do, by cases that the operator
 // otherwise passes. A rig that does not find this would find nothing.
 func TestRigNotices(t *testing.T) {
+	operator.Full(t)
 	if testing.Short() {
 		t.Skip("it needs a control plane: left out with -short")
 	}
 	t.Parallel()
-	const root = "../.."
 	bugs, err := seeded.All()
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestRigNotices(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := strings.Join(operator.Stoic(operator.Built(t, root, "-overlay", overlay)), " ")
-	passed, text := tryCases(t, "-sandboxes", "4", "-goals", "G1", "-scenarios", "scale-down", "-share", "0.0005", "-operator", command)
+	passed, text := tryCases(t, "-sandboxes", "4", "-goals", "G1", "-scenarios", "scale-down", "-share", "0.1", "-operator", command)
 	if passed || !strings.Contains(text, "without a UID as precondition") {
 		t.Errorf("nothing is noticed; passed: %v", passed)
 	}

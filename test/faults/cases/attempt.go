@@ -1,7 +1,9 @@
 package cases
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
 	"stoic/test/faults/scenario"
+	"stoic/test/operator"
 )
 
 const (
@@ -24,6 +27,12 @@ const (
 	// through.
 	mostResident = 256 << 20
 	mostFiles    = 256
+	// usualPatience bounds the time from the last fault to the end state. It is far above what the operator needs, since dozens of
+	// sandboxes share two cores, which may have other work.
+	usualPatience = time.Minute
+	// usualNotice allows for the delays of watches and of the machine. busyNotice is added on a machine that has other work.
+	usualNotice = 2 * time.Second
+	busyNotice  = 30 * time.Second
 )
 
 // try tries a case in a sandbox and judges it.
@@ -31,18 +40,14 @@ func (s *Stage) try(ctx context.Context, c Case, w *worker) Result {
 	began := time.Now()
 	result := Result{Case: c}
 	a, err := s.attempt(c, w)
-	if err == nil {
+	if err != nil {
+		result.Violations = []oracle.Violation{{Oracle: "O3", Text: err.Error()}}
+	} else {
 		err = s.run(ctx, a, &result)
 		result.Missed = err == nil && !a.hasStruck()
-		result.Violations = append(result.Violations, s.judge(a, err)...)
-	} else {
-		result.Violations = []oracle.Violation{{Oracle: "O3", Text: err.Error()}}
+		result.Violations = s.judge(a, err)
 	}
-	if ctx.Err() != nil {
-		result.Violations = []oracle.Violation{{Oracle: "run", Text: errOver.Error()}}
-		return result
-	}
-	if len(result.Violations) > 0 {
+	if len(result.Violations) > 0 && ctx.Err() == nil {
 		result.Evidence = s.evidence(a, result, time.Since(began))
 	}
 	s.clear(a)
@@ -52,22 +57,19 @@ func (s *Stage) try(ctx context.Context, c Case, w *worker) Result {
 // attempt prepares all that a case needs, with the operator running.
 func (s *Stage) attempt(c Case, w *worker) (*Attempt, error) {
 	job := s.name()
-	box := w.use(c.Scenario.Operator)
 	a := &Attempt{
-		Case: c, began: time.Now(), sandbox: box, track: box.Proxy.Follow(job), run: s.recorder.RunOf(c.Scenario.Subject(w.places, job)), worker: w,
-		lists: len(box.Proxy.Lists()), failed: make(chan error, 8),
+		Case: c, worker: w, sandbox: w.sandbox, began: time.Now(), track: w.sandbox.Proxy.Follow(job), run: s.recorder.RunOf(c.Scenario.Subject(w.places, job)),
+		lists: len(w.sandbox.Proxy.Lists()), failed: make(chan error, 8),
 	}
 	a.reference, _ = s.reference(c.Scenario.Name)
 	a.actor = scenario.Actor{Client: s.admin, Namespace: w.places.Namespace, Job: job, Run: a.run}
-	_, w.logs[box] = box.Trouble(w.logs[box])
-	box.Unexpected() // of the time before
-	if err := box.Serve(c.Scenario.Flags); err != nil {
+	_, w.logged = w.sandbox.Trouble(w.logged)
+	w.sandbox.Unexpected() // of the time before
+	if err := w.sandbox.Serve(c.Scenario.Flags); err != nil {
 		return a, err
 	}
-	if c.act.fault != nil {
-		a.track.Inject(c.act.fault(a))
-	}
-	box.Proxy.Streams().DropBookmarks(c.act.noBookmarks)
+	a.inject()
+	w.sandbox.Proxy.Streams().DropBookmarks(c.act.noBookmarks)
 	return a, nil
 }
 
@@ -77,26 +79,21 @@ func (s *Stage) run(ctx context.Context, a *Attempt, result *Result) error {
 	defer cancel()
 	if a.act.liftAfter > 0 {
 		go func() {
-			hasFired := func() bool { times, _ := a.track.Fired(); return times > 0 }
-			if await(running, "the fault", hasFired) == nil && pass(running, a.act.liftAfter) == nil {
+			hasFired := func() (bool, string) { times, _ := a.track.Fired(); return times > 0, "" }
+			if _, err := operator.Until(running, "the fault", hasFired); err == nil && pass(running, a.act.liftAfter) == nil {
 				a.track.Lift()
 			}
 		}()
 	}
-	stop := func() time.Duration { return 0 }
-	if a.timesCanary() {
-		stop = s.canary(running, a)
-	}
 	if err := a.scenarioWith().Run(running, a.actor); err != nil {
 		return fmt.Errorf("run the scenario: %w", err)
 	}
-	if a.act.do != nil && a.atEnd() {
+	if a.act.do != nil && a.point.isEnd() {
 		if err := a.act.do(running, a, a.point); err != nil {
 			return fmt.Errorf("after the user's part: %w", err)
 		}
 	}
 	a.pending.Wait()
-	result.Canary = stop()
 	a.track.Lift()
 	lifted := time.Now()
 	if _, last := a.track.Fired(); last.After(lifted) {
@@ -107,18 +104,24 @@ func (s *Stage) run(ctx context.Context, a *Attempt, result *Result) error {
 	return err
 }
 
+// pass lets time pass in which something wrong could happen. There is no condition to wait for.
+func pass(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("let time pass: %w", ctx.Err())
+	case <-time.After(d):
+		return nil
+	}
+}
+
 // errUnstable is returned for an operator that never comes to rest: at the moment of the judgement its state may be the right one.
 var errUnstable = errors.New("the end state does not stay")
 
 // settle waits for the reference's end state, and until it has lasted.
 func (s *Stage) settle(ctx context.Context, a *Attempt) error {
-	patience := a.act.excuse.patience
-	if patience == 0 {
-		patience = usualPatience
-	}
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(ctx, cmp.Or(a.act.excuse.patience, usualPatience))
 	defer cancel()
-	if a.act.excuse.oracles["O1"] != "" || a.reference.Digest == "" {
+	if slices.Contains(a.act.excuse.oracles, "O1") || a.reference.Digest == "" {
 		return a.run.Quiet(waiting, 2*stableFor)
 	}
 	for isReached := false; ; isReached = true {
@@ -171,8 +174,8 @@ func (s *Stage) judge(a *Attempt, failure error) (found []oracle.Violation) {
 	if resident, files := a.sandbox.Memory(); resident > mostResident || files > mostFiles {
 		add("O7", "the operator holds %d MiB and %d open files, at most %d and %d", resident>>20, files, mostResident>>20, mostFiles)
 	}
-	lines, to := a.sandbox.Trouble(a.worker.logs[a.sandbox])
-	a.worker.logs[a.sandbox] = to
+	lines, to := a.sandbox.Trouble(a.worker.logged)
+	a.worker.logged = to
 	for _, line := range lines {
 		add("O3", "%s", line)
 	}
@@ -189,7 +192,7 @@ func (s *Stage) judge(a *Attempt, failure error) (found []oracle.Violation) {
 	if a.act.check != nil && failure == nil {
 		found = append(found, a.act.check(a)...)
 	}
-	return slices.DeleteFunc(found, func(v oracle.Violation) bool { return a.act.excuse.oracles[v.Oracle] != "" })
+	return slices.DeleteFunc(found, func(v oracle.Violation) bool { return slices.Contains(a.act.excuse.oracles, v.Oracle) })
 }
 
 // limits returns the limits of an attempt: what the reference needed, what the faults may add, and an allowance for status writes
@@ -202,7 +205,7 @@ func (s *Stage) limits(a *Attempt) oracle.Limits {
 	}
 	return oracle.Limits{
 		Writes: a.Scenario.Operator.Rules.Writes(a.reference.Writes) + excused.writes, Events: 3*a.reference.Events + 10, Pods: excused.pods,
-		Notice: notice, Edited: excused.edited, Paths: a.Scenario.Paths, Taken: a.taken, Recreated: a.recreated,
+		Notice: notice, Edited: excused.edited, Paths: a.Scenario.Paths, Recreated: a.recreated,
 	}
 }
 
@@ -217,20 +220,15 @@ func (s *Stage) evidence(a *Attempt, r Result, took time.Duration) string {
 	}
 	out.WriteString("\nrequests\n")
 	for _, e := range a.track.Journal() {
-		fmt.Fprintf(&out, "  %s %3d %-7s %s/%s %s -> %d %s\n", e.Began.Format(clock), e.Number, e.Verb, e.Resource, e.Subresource, e.Name, e.Code, e.Fault)
-		if e.Verb == "patch" || e.Verb == "delete" {
-			fmt.Fprintf(&out, "      %.600s\n", e.Request.Body)
-		}
+		fmt.Fprintf(&out, "  %s %3d %-7s %s/%s %s -> %d %s %.600s\n", e.Began.Format(clock), e.Number, e.Verb, e.Resource, e.Subresource, e.Name, e.Code, e.Fault, e.Request.Body)
 	}
 	out.WriteString("\nversions\n")
 	for _, v := range a.run.Versions() {
-		o := v.Object
-		status, _ := o.Object["status"].(map[string]any)
-		fmt.Fprintf(&out, "  %s %-8s %s/%s uid %.8s version %s deleting %v finalizers %v phase %v conditions %.300s\n", v.At.Format(clock), v.Type, o.GetKind(), o.GetName(),
-			o.GetUID(), o.GetResourceVersion(), o.GetDeletionTimestamp() != nil, o.GetFinalizers(), status["phase"], fmt.Sprint(status["conditions"]))
-		if o.GetKind() == "Event" {
-			fmt.Fprintf(&out, "      %v %v: %v\n", o.Object["type"], o.Object["reason"], o.Object["message"])
+		object, err := json.Marshal(v.Object)
+		if err != nil {
+			object = []byte(err.Error())
 		}
+		fmt.Fprintf(&out, "  %s %-8s %s\n", v.At.Format(clock), v.Type, object)
 	}
 	s.mu.Lock()
 	s.files++

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +17,7 @@ import (
 	"stoic/test/faults/oracle"
 	"stoic/test/faults/proxy"
 	"stoic/test/faults/scenario"
+	"stoic/test/operator"
 )
 
 // past is how long an operator stays in the past, or blind: time in which it could do something wrong.
@@ -31,7 +33,7 @@ func (a *Attempt) later(d time.Duration, do func()) {
 }
 
 func travelToVersion(ctx context.Context, a *Attempt, p point) error {
-	return a.travel(ctx, p.version-1)
+	return a.travel(ctx, p.k-1)
 }
 
 func travelBy(percent int) func(context.Context, *Attempt, point) error {
@@ -54,8 +56,8 @@ func (a *Attempt) travel(ctx context.Context, version int) error {
 		return err
 	}
 	a.struck = true
-	if err := await(ctx, "the operator to watch in the past", func() bool {
-		return streams.Open(a.Scenario.Resource.Resource) > 0 && streams.Open(a.Scenario.Operator.Dependents[0].Resource) > 0
+	if _, err := operator.Until(ctx, "the operator to watch in the past", func() (bool, string) {
+		return streams.Open(a.Scenario.Resource.Resource) > 0 && streams.Open(a.Scenario.Operator.Dependents[0].Resource) > 0, "no watches"
 	}); err != nil {
 		return err
 	}
@@ -89,29 +91,26 @@ func (a *Attempt) wasMadeBefore(e proxy.Entry) bool {
 	for _, v := range a.run.Versions() {
 		if v.Object.GetName() == e.Name && v.Object.GetNamespace() == e.Namespace && v.Resource.Resource == e.Resource && v.At.Before(e.Began) {
 			owner := string(a.Scenario.Operator.Rules.Owner(v.Object))
-			wasMade = v.Type != watch.Deleted && owner != "" && contains(e.Request.Body, owner)
+			wasMade = v.Type != watch.Deleted && owner != "" && strings.Contains(string(e.Request.Body), owner)
 		}
 	}
 	return wasMade
 }
 
-// disturb deletes the dependents of an object that has settled, edits its status, and restarts the operator.
+// disturb deletes the dependents of a job that is over, edits its status, and restarts the operator.
 func disturb(status string, restarts int) func(context.Context, *Attempt, point) error {
 	return func(ctx context.Context, a *Attempt, _ point) error {
 		a.over = time.Now()
-		if err := a.takeChildren(ctx); err != nil {
+		if err := a.deleteChildren(ctx); err != nil {
 			return err
 		}
 		// The proof of the terminal condition no longer exists. The user may wipe the status, too, but not in the same moment.
 		if err := pass(ctx, past); err != nil {
 			return err
 		}
-		if status != "" {
-			job := a.run.View().Job
-			if job == nil {
-				return nil // staysOver reports it
-			}
-			if _, err := a.patch(ctx, change{status: true}, job, map[string]any{"status": a.Scenario.Operator.Statuses[status]}); err != nil {
+		job := a.run.View().Job
+		if status != "" && job != nil { // staysOver reports a job that is gone
+			if _, err := a.patch(ctx, job, map[string]any{"status": a.Scenario.Operator.Statuses[status]}, "status"); err != nil {
 				return err
 			}
 		}
@@ -128,37 +127,22 @@ func disturb(status string, restarts int) func(context.Context, *Attempt, point)
 	}
 }
 
-// takeChildren deletes the object's dependents of the resources that its operator creates.
-func (a *Attempt) takeChildren(ctx context.Context) error {
-	o := a.Scenario.Operator
-	v := a.run.View()
-	for _, u := range o.Own(v.Children()) {
+// deleteChildren deletes the object's dependents of the resources that its operator creates, as kubectl does.
+func (a *Attempt) deleteChildren(ctx context.Context) error {
+	for _, u := range a.run.View().Children() {
 		resource := a.run.ResourceOf(u.GetUID())
-		if a.reference.restores {
-			a.took(resource.Resource, v.Mask(oracle.NameOf(v.Subject, u)))
-		}
-		if !slices.Contains(o.AllDependents(), resource) {
+		if !slices.Contains(a.Scenario.Operator.AllDependents(), resource) {
 			continue
 		}
 		uid := u.GetUID()
-		background := metav1.DeletePropagationBackground // as kubectl deletes
-		err := a.actor.Client.Resource(resource).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}})
+		background := metav1.DeletePropagationBackground
+		options := metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}}
+		err := a.actor.Client.Resource(resource).Namespace(u.GetNamespace()).Delete(ctx, u.GetName(), options)
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			return fmt.Errorf("delete the %s of an object that has settled: %w", resource.Resource, err)
+			return fmt.Errorf("delete the %s of a job that is over: %w", resource.Resource, err)
 		}
 	}
 	return nil
-}
-
-// took records an object that others have deleted and the operator recreates.
-func (a *Attempt) took(resource, name string) {
-	if a.taken == nil {
-		a.taken = map[string]map[string]int{}
-	}
-	if a.taken[resource] == nil {
-		a.taken[resource] = map[string]int{}
-	}
-	a.taken[resource][name]++
 }
 
 // staysOver: nothing was created after the end, and the job still exists, with the terminal condition of the reference. Such
@@ -169,11 +153,7 @@ func staysOver(a *Attempt) (found []oracle.Violation) {
 			found = append(found, oracle.Violation{Oracle: "G14", Text: fmt.Sprintf("creates %s %s after the end", e.Resource, e.Name)})
 		}
 	}
-	job := a.run.View().Job
-	if job == nil {
-		return append(found, oracle.Violation{Oracle: "G14", Text: "the job is gone"})
-	}
-	if state := history.State(job).Type; state != a.reference.state {
+	if state := history.State(a.run.View().Job).Type; state != a.reference.state {
 		found = append(found, oracle.Violation{Oracle: "G14", Text: fmt.Sprintf("the job is %q, was %q", state, a.reference.state)})
 	}
 	return found
@@ -189,10 +169,6 @@ func deleteJob(policy metav1.DeletionPropagation, operator string) func(context.
 		if operator == "down" {
 			a.sandbox.Kill()
 		}
-		hasFinalizer := false
-		if u, err := a.actor.Primary().Get(ctx, a.actor.Job, metav1.GetOptions{}); err == nil {
-			hasFinalizer = len(u.GetFinalizers()) > 0
-		}
 		err := a.actor.Primary().Delete(ctx, a.actor.Job, metav1.DeleteOptions{PropagationPolicy: &policy})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("delete the job: %w", err)
@@ -202,13 +178,12 @@ func deleteJob(policy metav1.DeletionPropagation, operator string) func(context.
 		case "restarted":
 			return a.sandbox.Restart()
 		case "down":
-			gone := a.isGone(policy)
-			if hasFinalizer { // it exists until the operator is up again
-				gone = func(v history.View) (bool, string) {
-					return v.Job == nil || v.Job.GetDeletionTimestamp() != nil, "the job is there"
-				}
+			isGone := func(v history.View) (bool, string) {
+				isGone, saw := a.isGone(policy)(v)
+				waitsForOperator := v.Job != nil && v.Job.GetDeletionTimestamp() != nil && slices.ContainsFunc(v.Job.GetFinalizers(), isOperators)
+				return isGone || waitsForOperator, saw
 			}
-			if err := a.run.Await(ctx, "everything to be gone with the operator down", gone); err != nil {
+			if err := a.run.Await(ctx, "everything to be gone with the operator down", isGone); err != nil {
 				return err
 			}
 			return a.sandbox.Start(a.Scenario.Flags)
@@ -216,6 +191,9 @@ func deleteJob(policy metav1.DeletionPropagation, operator string) func(context.
 		return nil
 	}
 }
+
+// isOperators reports whether a finalizer is an operator's, and not the API server's.
+func isOperators(finalizer string) bool { return strings.Contains(finalizer, "/") }
 
 // isGone: the job and its dependents no longer exist; with the policy Orphan, those that an owner reference reaches stay.
 func (a *Attempt) isGone(policy metav1.DeletionPropagation) scenario.Check {
@@ -228,7 +206,7 @@ func (a *Attempt) isGone(policy metav1.DeletionPropagation) scenario.Check {
 	}
 }
 
-// allGone: everything that belongs to the job goes, and the operator deletes no orphan.
+// allGone: everything that belongs to the job goes. That the operator deletes no orphan is a rule of every run (O6).
 func allGone(policy metav1.DeletionPropagation) func(*Attempt) []oracle.Violation {
 	return func(a *Attempt) (found []oracle.Violation) {
 		ctx, cancel := context.WithTimeout(context.Background(), usualPatience)
@@ -236,25 +214,6 @@ func allGone(policy metav1.DeletionPropagation) func(*Attempt) []oracle.Violatio
 		if err := a.run.Await(ctx, "everything to be gone", a.isGone(policy)); err != nil {
 			found = append(found, oracle.Violation{Oracle: "G18", Text: err.Error()})
 		}
-		if policy != metav1.DeletePropagationOrphan {
-			return found
-		}
-		for _, e := range a.track.Journal() {
-			if e.Verb == "delete" && e.Code < 300 && e.Forwarded && a.wasOrphan(e) {
-				found = append(found, oracle.Violation{Oracle: "G18", Text: fmt.Sprintf("deletes the orphan %s %s", e.Resource, e.Name)})
-			}
-		}
 		return found
 	}
-}
-
-// wasOrphan reports whether the object of a request had lost its owner by then.
-func (a *Attempt) wasOrphan(e proxy.Entry) bool {
-	isOwned := true
-	for _, v := range a.run.Versions() {
-		if v.At.Before(e.Began) && v.Object.GetName() == e.Name && v.Resource.Resource == e.Resource {
-			isOwned = a.Scenario.Operator.Rules.Owner(v.Object) != ""
-		}
-	}
-	return !isOwned
 }

@@ -24,29 +24,24 @@ import (
 // bystander is the name of an object that is unrelated to any job.
 const bystander = "bystander"
 
-// Options say where cases are tried, and with which operators.
+// Options say where cases are tried, and with which operator.
 type Options struct {
 	// Root is the checkout.
 	Root string
-	// Programs are the operators whose scenarios are tried.
-	Programs []Program
+	// Operator is the operator whose scenarios are tried, and Command its command line; see sandbox.Options.
+	Operator *scenario.Operator
+	Command  []string
 	// Sandboxes is how many are used in parallel.
 	Sandboxes int
 	// Dir is the folder for logs and the evidence of failures.
 	Dir string
-	// Busy says that the machine may have other work: no case fails because something took long.
+	// Busy says that the machine may have other work.
 	Busy bool
 	// Say prints a line of progress.
 	Say func(format string, values ...any)
 }
 
-// Program is an operator and its command line; see sandbox.Options.
-type Program struct {
-	*scenario.Operator
-	Command []string
-}
-
-// Stage is one control plane on which cases are tried.
+// Stage is one control plane on which the cases of one operator are tried.
 type Stage struct {
 	options  Options
 	cluster  *cluster.Cluster
@@ -63,32 +58,15 @@ type Stage struct {
 	files      int
 }
 
-// worker tries one case after another, each in the sandbox of its operator.
+// worker tries one case after another in a sandbox.
 type worker struct {
 	places    scenario.Places
-	sandboxes map[string]*sandbox.Sandbox // by the operator's name
-	logs      map[*sandbox.Sandbox]int64  // the offset up to which the operator's log was read
+	sandbox   *sandbox.Sandbox
+	logged    int64 // the offset up to which the operator's log was read
 	bystander *corev1.ConfigMap
 }
 
-// use returns the sandbox of an operator. Processes in the worker's other sandboxes are killed: they would only use memory.
-func (w *worker) use(o *scenario.Operator) *sandbox.Sandbox {
-	for name, box := range w.sandboxes {
-		if name != o.Name {
-			box.Kill()
-		}
-	}
-	return w.sandboxes[o.Name]
-}
-
-// forget ends the tracks of an object: every operator in the namespace may still write to what is left of it.
-func (w *worker) forget(job string) {
-	for _, box := range w.sandboxes {
-		box.Proxy.Forget(job)
-	}
-}
-
-// Open starts a control plane with the shipped CRDs and permissions, and the sandboxes on it.
+// Open starts a control plane with the operator's CRDs and permissions, and the sandboxes on it.
 func Open(ctx context.Context, o Options) (s *Stage, err error) {
 	s = &Stage{options: o, references: map[string]reference{}}
 	defer func() {
@@ -96,52 +74,41 @@ func Open(ctx context.Context, o Options) (s *Stage, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	options := cluster.Options{Source: filepath.Join(o.Root, "localcluster"), Users: map[string]string{}, History: true, Store: operator.Store(), CRs: operator.CRs(), Progress: sayer(o.Say)}
-	var scenarios []scenario.Scenario
-	for _, p := range o.Programs {
-		options.Users[p.Name] = p.User
-		for _, file := range p.CRDs {
-			options.CRDs = append(options.CRDs, filepath.Join(o.Root, file))
-		}
-		scenarios = append(scenarios, p.Scenarios...)
+	options := cluster.Options{Source: filepath.Join(o.Root, "localcluster"), Users: map[string]string{"operator": o.Operator.User}, History: true, Progress: sayer(o.Say)}
+	for _, file := range o.Operator.CRDs {
+		options.CRDs = append(options.CRDs, filepath.Join(o.Root, file))
 	}
-	if s.cluster, err = cluster.Start(ctx, options); err != nil {
-		return s, fmt.Errorf("start the control plane: %w", err)
-	}
-	config, err := operator.AdminConfig(s.cluster.Kubeconfig())
+	c, config, err := operator.StartCluster(options)
 	if err != nil {
 		return s, err
 	}
+	s.cluster = c
 	if s.admin, err = dynamic.NewForConfig(config); err != nil {
 		return s, fmt.Errorf("make the administrator's client: %w", err)
 	}
 	if s.typed, err = kubernetes.NewForConfig(config); err != nil {
 		return s, fmt.Errorf("make the administrator's client: %w", err)
 	}
-	for _, p := range o.Programs {
-		for _, file := range p.Permissions {
-			if _, err := operator.Kubectl(ctx, s.cluster.Kubeconfig(), nil, "apply", "-f", filepath.Join(o.Root, file)); err != nil {
-				return s, err
-			}
+	for _, file := range o.Operator.Permissions {
+		if _, err := operator.Kubectl(ctx, c.Kubeconfig(), nil, "apply", "-f", filepath.Join(o.Root, file)); err != nil {
+			return s, err
 		}
 	}
 	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stopRecording = stop
-	if s.recorder, err = history.Record(recording, config, scenario.Resources(scenarios)...); err != nil {
+	if s.recorder, err = history.Record(recording, config, scenario.Resources(o.Operator.Scenarios)...); err != nil {
 		return s, fmt.Errorf("record what happens: %w", err)
 	}
 	for i := range o.Sandboxes {
-		if err := s.openSandboxes(ctx, scenario.Places{Namespace: fmt.Sprintf("sandbox-%d", i), Elsewhere: fmt.Sprintf("sandbox-%d-there", i)}); err != nil {
+		if err := s.openSandbox(ctx, scenario.Places{Namespace: fmt.Sprintf("sandbox-%d", i), Elsewhere: fmt.Sprintf("sandbox-%d-there", i)}); err != nil {
 			return s, err
 		}
 	}
 	return s, nil
 }
 
-// openSandboxes opens one sandbox for each operator, in the same namespaces.
-func (s *Stage) openSandboxes(ctx context.Context, p scenario.Places) (err error) {
-	w := &worker{places: p, sandboxes: map[string]*sandbox.Sandbox{}, logs: map[*sandbox.Sandbox]int64{}}
-	s.workers = append(s.workers, w)
+func (s *Stage) openSandbox(ctx context.Context, p scenario.Places) (err error) {
+	w := &worker{places: p}
 	for _, name := range []string{p.Namespace, p.Elsewhere} {
 		if _, err := s.typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("make a namespace: %w", err)
@@ -151,17 +118,15 @@ func (s *Stage) openSandboxes(ctx context.Context, p scenario.Places) (err error
 	if err != nil {
 		return fmt.Errorf("make an object of somebody else's: %w", err)
 	}
-	for _, program := range s.options.Programs {
-		upstream, err := clientcmd.BuildConfigFromFlags("", s.cluster.UserKubeconfig(program.Name))
-		if err != nil {
-			return fmt.Errorf("read the kubeconfig of operator %s: %w", program.Name, err)
-		}
-		box, err := sandbox.Open(sandbox.Options{Operator: program.Command, Upstream: upstream, Namespace: p.Namespace, Dir: filepath.Join(s.options.Dir, p.Namespace, program.Name)})
-		if err != nil {
-			return fmt.Errorf("open a sandbox: %w", err)
-		}
-		w.sandboxes[program.Name] = box
+	upstream, err := clientcmd.BuildConfigFromFlags("", s.cluster.UserKubeconfig("operator"))
+	if err != nil {
+		return fmt.Errorf("read the operator's kubeconfig: %w", err)
 	}
+	w.sandbox, err = sandbox.Open(sandbox.Options{Operator: s.options.Command, Upstream: upstream, Namespace: p.Namespace, Dir: filepath.Join(s.options.Dir, p.Namespace)})
+	if err != nil {
+		return fmt.Errorf("open a sandbox: %w", err)
+	}
+	s.workers = append(s.workers, w)
 	return nil
 }
 
@@ -170,20 +135,16 @@ func (s *Stage) Close() error {
 	var failed []error
 	ctx := context.Background()
 	for _, w := range s.workers {
-		if w.bystander != nil {
-			now, err := s.typed.CoreV1().ConfigMaps(w.places.Namespace).Get(ctx, bystander, metav1.GetOptions{})
-			if err == nil && now.ResourceVersion != w.bystander.ResourceVersion {
-				err = fmt.Errorf("the ConfigMap of %s concerns no operator, and has changed: %v", w.places.Namespace, now)
-			}
-			failed = append(failed, err)
+		now, err := s.typed.CoreV1().ConfigMaps(w.places.Namespace).Get(ctx, bystander, metav1.GetOptions{})
+		if err == nil && now.ResourceVersion != w.bystander.ResourceVersion {
+			err = fmt.Errorf("the ConfigMap of %s concerns no operator, and has changed: %v", w.places.Namespace, now)
 		}
-		for name, box := range w.sandboxes {
-			if !box.IsAlive() { // a case left it dead, or nothing was tried
-				box.Kill()
-			}
-			if err := box.Close(ctx); err != nil {
-				failed = append(failed, fmt.Errorf("close %s of %s: %w", w.places.Namespace, name, err))
-			}
+		failed = append(failed, err)
+		if !w.sandbox.IsAlive() { // a case left it dead, or nothing was tried
+			w.sandbox.Kill()
+		}
+		if err := w.sandbox.Close(ctx); err != nil {
+			failed = append(failed, fmt.Errorf("close %s: %w", w.places.Namespace, err))
 		}
 	}
 	if s.stopRecording != nil {
@@ -203,7 +164,7 @@ func (s *Stage) name() string { return fmt.Sprintf("j%05d", s.jobs.Add(1)) }
 
 // clear deletes what a case leaves. It waits for nothing: names are never used again.
 func (s *Stage) clear(a *Attempt) {
-	a.worker.forget(a.actor.Job)
+	a.sandbox.Proxy.Forget(a.actor.Job)
 	if !a.sandbox.IsAlive() {
 		a.sandbox.Kill()
 	}
@@ -217,8 +178,8 @@ func (s *Stage) clear(a *Attempt) {
 func (s *Stage) reference(name string) (reference, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, ok := s.references[name]
-	return r, ok
+	r, isKnown := s.references[name]
+	return r, isKnown
 }
 
 // sayer is a writer that passes lines of progress on.

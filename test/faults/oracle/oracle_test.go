@@ -68,7 +68,7 @@ func (s *story) tell(line, more string) {
 func (s *story) ask(line, body, answer string) {
 	fields := strings.Fields(line)
 	e := proxy.Entry{Request: proxy.Request{Verb: fields[0], Resource: fields[1], Name: fields[2], Body: []byte(body), Number: len(s.journal) + 1},
-		Began: s.now(), Ended: s.now(), Forwarded: true, Code: 200, Body: []byte(answer)}
+		Began: s.now(), Forwarded: true, Code: 200, Body: []byte(answer)}
 	if fields[1] == "tfjobs" {
 		e.Group = "kubeflow.org"
 	}

@@ -6,13 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,7 +76,6 @@ func (x *exchange) forward() *answer {
 	a, err := x.ask(ctx, x.r.URL.Query())
 	x.run.writes.Done()
 	x.visit.note(func(e *Entry) {
-		e.Ended = time.Now()
 		e.Forwarded = !isUnreached(err)
 		if err != nil {
 			return
@@ -149,20 +145,21 @@ func (x *exchange) answer(a *answer) {
 
 // refuse answers in place of the API server. A 409 has the reason Conflict even for a creation: AlreadyExists would be a false
 // statement about the cluster, and not a fault.
-func (x *exchange) refuse(act Refuse) {
+func (x *exchange) refuse(code int) {
 	q := x.visit.entry.Request
-	seconds := int(math.Ceil(act.RetryAfter.Seconds()))
-	status := apierrors.NewGenericServerResponse(act.Code, "put", schema.GroupResource{Group: q.Group, Resource: q.Resource}, q.Name, "injected", seconds, false).Status()
-	if act.Code == http.StatusGone {
-		status.Reason = metav1.StatusReasonExpired
+	seconds := 0
+	if code == http.StatusTooManyRequests {
+		seconds = 1
+		x.w.Header().Set("Retry-After", "1")
 	}
-	if seconds > 0 {
-		x.w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	status := apierrors.NewGenericServerResponse(code, "put", schema.GroupResource{Group: q.Group, Resource: q.Resource}, q.Name, "injected", seconds, false).Status()
+	if code == http.StatusGone {
+		status.Reason = metav1.StatusReasonExpired
 	}
 	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 	text, err := json.Marshal(status)
 	if err != nil {
 		cut()
 	}
-	x.answer(&answer{code: act.Code, header: http.Header{"Content-Type": {"application/json"}}, body: text})
+	x.answer(&answer{code: code, header: http.Header{"Content-Type": {"application/json"}}, body: text})
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -11,17 +12,18 @@ type Request struct {
 	// Number counts the requests of a track that could change something, from 1; 0 for a GET.
 	Number int
 	// Verb is create, update, patch, delete, deletecollection or get.
-	Verb string
-	Group, Version, Resource, Subresource,
-	Namespace, Name string // Name of a created object is that in its body
-	Query url.Values
-	Body  []byte
+	Verb                                  string
+	Group, Version, Resource, Subresource string
+	// Name of a created object is the one in its body.
+	Namespace, Name string
+	Query           url.Values
+	Body            []byte
 }
 
 // Entry is a request and its result.
 type Entry struct {
 	Request
-	Began, Ended time.Time
+	Began time.Time
 	// Forwarded: it reached the API server, which answered Code and Body, whatever the operator received.
 	Forwarded bool
 	Code      int
@@ -50,64 +52,59 @@ func (f Fault) isDue(number, place int) bool {
 	return k > 0 && (f.At == 0 || k >= f.At && k < f.At+max(f.Times, 1))
 }
 
-// Act is what happens; see the types below.
-type Act interface {
-	name() string
-	// happen executes the act on a request.
-	happen(x *exchange)
+// Act is what happens to a request, in this order: it is forwarded, something is done, and the operator gets an answer. Without an
+// answer its connection is cut.
+type Act struct {
+	name     string
+	forwards bool
+	do       func()
+	answers  bool
+	refuses  int // the code of an answer that is not the API server's; 0: none
+	// crashes: the operator dies. Its earlier writes arrive before that, and no later write arrives.
+	crashes bool
 }
 
-type (
-	// Refuse answers in place of the API server, with a Status object whose reason fits the code.
-	Refuse struct {
-		Code       int
-		RetryAfter time.Duration // sent if positive
-	}
+var (
 	// Reset cuts the connection before the request is forwarded.
-	Reset struct{}
+	Reset = Act{name: "reset"}
 	// Drop forwards the request and cuts the connection instead of answering: a timeout after the commit.
-	Drop struct{}
-	// Before calls Do instead of forwarding, then cuts the connection. With a Do that kills the operator it is a crash before the write.
-	Before struct{ Do func() }
-	// After forwards, calls Do when the API server has answered, then cuts the connection: a crash after the write.
-	After struct{ Do func() }
-	// Along forwards, calls Do when the API server has answered, then answers the operator.
-	Along struct{ Do func() }
+	Drop = Act{name: "drop", forwards: true}
 )
 
-func (Refuse) name() string { return "refuse" }
-func (Reset) name() string  { return "reset" }
-func (Drop) name() string   { return "drop" }
-func (Before) name() string { return "before" }
-func (After) name() string  { return "after" }
-func (Along) name() string  { return "along" }
-
-func (a Refuse) happen(x *exchange) { x.refuse(a) }
-
-func (Reset) happen(*exchange) { cut() }
-
-func (Drop) happen(x *exchange) {
-	x.forward()
-	cut()
+// Refuse answers in place of the API server, with a Status object whose reason fits the code.
+func Refuse(code int) Act {
+	return Act{name: fmt.Sprint("refuse ", code), refuses: code, answers: true}
 }
 
-func (a Before) happen(x *exchange) {
-	x.awaitEarlier()
-	a.Do()
-	cut()
-}
+// Before calls a function instead of forwarding, then cuts the connection. If that kills the operator it is a crash before the write.
+func Before(do func()) Act { return Act{name: "before", do: do, crashes: true} }
 
-func (a After) happen(x *exchange) {
-	x.forward()
-	x.awaitEarlier()
-	a.Do()
-	cut()
-}
+// After forwards, calls a function when the API server has answered, then cuts the connection: a crash after the write.
+func After(do func()) Act { return Act{name: "after", forwards: true, do: do, crashes: true} }
 
-func (a Along) happen(x *exchange) {
-	answer := x.forward()
-	a.Do()
-	x.answer(answer)
+// Along forwards, calls a function when the API server has answered, then answers the operator.
+func Along(do func()) Act { return Act{name: "along", forwards: true, do: do, answers: true} }
+
+// happen executes the act on a request.
+func (a *Act) happen(x *exchange) {
+	var answered *answer
+	if a.forwards {
+		answered = x.forward()
+	}
+	if a.crashes {
+		x.awaitEarlier()
+	}
+	if a.do != nil {
+		a.do()
+	}
+	switch {
+	case a.refuses != 0:
+		x.refuse(a.refuses)
+	case a.answers:
+		x.answer(answered)
+	default:
+		cut()
+	}
 }
 
 // silenced is the fault of a request that arrived before the operator was silenced and was not forwarded any longer.

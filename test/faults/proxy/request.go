@@ -16,22 +16,22 @@ func parse(r *http.Request, body []byte) (Request, bool) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
-		q.Version, parts = parts[1], parts[2:]
+		q.Version = parts[1]
+		parts = parts[2:]
 	case len(parts) > 3 && parts[0] == "apis":
-		q.Group, q.Version, parts = parts[1], parts[2], parts[3:]
+		q.Group = parts[1]
+		q.Version = parts[2]
+		parts = parts[3:]
 	default:
 		return Request{}, false
 	}
-	watched := parts[0] == "watch" && len(parts) > 1 // an old form of watch=true
-	if watched {
-		parts = parts[1:]
-	}
 	if parts[0] == "namespaces" && len(parts) > 2 && !slices.Contains([]string{"status", "finalize"}, parts[2]) {
-		q.Namespace, parts = parts[1], parts[2:]
+		q.Namespace = parts[1]
+		parts = parts[2:]
 	}
 	parts = append(parts, "", "")
 	q.Resource, q.Name, q.Subresource = parts[0], parts[1], parts[2]
-	q.Verb = verb(r.Method, q.Name, watched || isTrue(q.Query.Get("watch")))
+	q.Verb = verb(r.Method, q.Name, isTrue(q.Query.Get("watch")))
 	q.Body = asJSON(r.Header.Get("Content-Type"), body)
 	return q, true
 }
@@ -119,7 +119,7 @@ func (q *Request) identify() []string {
 		body = readReference(q.Body)
 	}
 	if q.Verb == "deletecollection" {
-		return selected(q.Query.Get("labelSelector") + "," + q.Query.Get("fieldSelector"))
+		return nil // whatever it selects
 	}
 	if q.Name == "" {
 		q.Name = body.Metadata.Name
@@ -142,9 +142,4 @@ func (q *Request) aboutEvent(body reference) string {
 		return q.Name[:i]
 	}
 	return q.Name
-}
-
-// selected returns the words of a selector; keys among them do no harm.
-func selected(selector string) []string {
-	return strings.FieldsFunc(selector, func(r rune) bool { return strings.ContainsRune(",=!() ", r) })
 }

@@ -12,7 +12,7 @@ func TestSilence(t *testing.T) {
 	s, p := newStub(t)
 	track, client := p.Follow("job"), operator(t, p)
 	dying := make(chan struct{})
-	track.Inject(Fault{At: 1, Act: Before{Do: func() { <-dying }}})
+	track.Inject(Fault{At: 1, Act: Before(func() { <-dying })})
 	ended := make(chan reported)
 	for i, name := range []string{"job", "job-0"} { // the second one waits for what happens to the first
 		go func() { ended <- ask(t, client, p, "POST", pods, pod(name)) }()
@@ -51,8 +51,8 @@ func TestCrash(t *testing.T) {
 		act  func(func()) Act
 		want int
 	}{
-		"before": {func(do func()) Act { return Before{Do: do} }, 4},
-		"after":  {func(do func()) Act { return After{Do: do} }, 5},
+		"before": {func(do func()) Act { return Before(do) }, 4},
+		"after":  {func(do func()) Act { return After(do) }, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, p := newStub(t)
@@ -81,11 +81,11 @@ func TestRestartInDo(t *testing.T) {
 	_, p := newStub(t)
 	track := p.Follow("job")
 	var next reported
-	track.Inject(Fault{At: 1, Act: After{Do: func() {
+	track.Inject(Fault{At: 1, Act: After(func() {
 		p.Silence()
 		p.Resume()
 		next = ask(t, operator(t, p), p, "POST", pods, pod("job-0"))
-	}}})
+	})})
 	if got := ask(t, operator(t, p), p, "POST", pods, pod("job-0")); got.Err == nil {
 		t.Errorf("the dead was told %+v", got)
 	}

@@ -144,7 +144,7 @@ func (x *exchange) watch() {
 	past := x.p.streams.pastVersion()
 	if past != "" && isTrue(x.r.URL.Query().Get("sendInitialEvents")) {
 		x.visit.note(func(e *Entry) { e.Fault = "no streaming list" })
-		x.refuse(Refuse{Code: http.StatusBadRequest})
+		x.refuse(http.StatusBadRequest)
 		return
 	}
 	if x.run.isOver() {

@@ -21,9 +21,7 @@ type stub struct {
 	mu      sync.Mutex
 	reached []string
 	// tell feeds the watches; closing it ends them.
-	tell    chan string
-	list    string
-	noWatch int // answered to watches if positive
+	tell chan string
 }
 
 // newStub starts an API server over HTTP/2 and a proxy for it.
@@ -51,20 +49,14 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mu.Lock()
 	s.reached = append(s.reached, r.Method+" "+r.URL.RequestURI())
-	list, noWatch := s.list, s.noWatch
 	s.mu.Unlock()
 	w.Header().Set("X-Seen-Token", r.Header.Get("Authorization"))
-	w.Header().Set("X-Seen-Accept", r.Header.Get("Accept"))
 	w.Header().Set("X-Seen-Proto", r.Proto)
 	switch {
-	case isTrue(r.URL.Query().Get("watch")) && noWatch > 0:
-		w.WriteHeader(noWatch)
 	case isTrue(r.URL.Query().Get("watch")):
 		w.WriteHeader(http.StatusOK)
 		http.NewResponseController(w).Flush()
 		s.stream(w, r)
-	case r.Method == http.MethodGet && list != "" && !strings.Contains(r.URL.Path, "/pods/"):
-		io.WriteString(w, list)
 	case r.Method == http.MethodPost:
 		w.WriteHeader(http.StatusCreated)
 		w.Write(body)

@@ -42,7 +42,7 @@ func (t *Track) Lift() {
 	t.fault = nil
 }
 
-// Journal returns the requests in the order in which they arrived. Those in flight have no Ended.
+// Journal returns the requests in the order in which they arrived.
 func (t *Track) Journal() (all []Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,7 +79,7 @@ func (t *Track) Fired() (times int, last time.Time) {
 type visit struct {
 	track *Track // nil if the request concerns no subject
 	entry *Entry
-	act   Act             // nil: none
+	act   *Act            // nil: none
 	after <-chan struct{} // it waits for this before anything else; nil: nothing
 	dying chan struct{}   // it closes this when its callback is over, or nil
 	// earlier are the writes before it; a crash at write k happens when all of them have arrived.
@@ -106,10 +106,9 @@ func (t *Track) enter(q Request, r *run) *visit {
 		}
 		return v
 	}
-	v.act = t.fault.Act
-	v.entry.Fault = v.act.name()
-	switch v.act.(type) {
-	case Before, After:
+	v.act = &t.fault.Act
+	v.entry.Fault = v.act.name
+	if v.act.crashes {
 		v.dying = make(chan struct{})
 		t.dying = v.dying
 		t.stopping = r
@@ -139,13 +138,9 @@ func (v *visit) leave() {
 	defer v.track.mu.Unlock()
 	close(v.ended)
 	delete(v.track.inFlight, v)
-	now := time.Now()
-	if v.entry.Ended.IsZero() {
-		v.entry.Ended = now
-	}
 	if v.act != nil {
 		v.track.fired++
-		v.track.last = now
+		v.track.last = time.Now()
 	}
 	if v.dying != nil {
 		close(v.dying)

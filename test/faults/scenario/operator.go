@@ -21,8 +21,6 @@ type Operator struct {
 	User        string
 	Permissions []string
 	CRDs        []string
-	// Apart: one of its CRDs has the name of another operator's, so it needs its own control plane.
-	Apart bool
 	// Resource is that of its objects, unless a scenario names another; Dependents are those of their dependents.
 	Resource   schema.GroupVersionResource
 	Dependents []schema.GroupVersionResource
@@ -31,9 +29,6 @@ type Operator struct {
 	Rules     oracle.Rules
 	// Statuses are what the operator never writes into a status, as merge patches, by name.
 	Statuses map[string]any
-	// Contents are what others write into a dependent and the operator repairs, as merge patches, by the plural of the resource
-	// and by name.
-	Contents map[string]map[string]any
 	// Labels are those of dependents by which the operator knows them. Selected is the one without which it does not see them, if
 	// it does not restore that label. OwnerAnnotation names the owner of a dependent that no owner reference reaches. Ledger is
 	// an annotation of the object itself whose content must not be lost. "": there is none. Others edit all of them (G11).
@@ -44,19 +39,13 @@ type Operator struct {
 	// IsForeign reports whether an object that looks like a dependent is the user's; nil: there is none.
 	IsForeign func(*unstructured.Unstructured) bool
 	// Goals whose cases are tried, such as G1; nil is all.
-	Goals []string
-	// The fixed sample tries 1/Share as many cases of this operator as of the training operator, of the scenarios Sample (nil: of
-	// all). 0: it tries none.
-	Share  int
-	Sample []string
-	// Canary: healthy jobs are timed while its cases run.
-	Canary    bool
+	Goals     []string
 	Scenarios []Scenario
 }
 
 // Operators returns all operators that the rig tests.
 func Operators() []*Operator {
-	all := []*Operator{training(), fooBars(), mpi(), mpiV2Beta1()}
+	all := []*Operator{training(), fooBars(), mpiV2Beta1()}
 	for _, o := range all {
 		for i := range o.Scenarios {
 			s := &o.Scenarios[i]
@@ -87,15 +76,6 @@ func (o *Operator) Own(objects []*unstructured.Unstructured) []*unstructured.Uns
 // AllDependents returns the resources of all dependents, including those that the operator does not watch.
 func (o *Operator) AllDependents() []schema.GroupVersionResource {
 	return slices.Concat(o.Dependents, o.Unwatched)
-}
-
-// IsTimed reports whether healthy jobs are timed while this scenario runs.
-func (s Scenario) IsTimed() bool { return s.Operator.Canary && len(s.Flags) == 0 }
-
-// IsSampled reports whether the fixed sample tries cases of this scenario.
-func (s Scenario) IsSampled() bool {
-	o := s.Operator
-	return o.Share > 0 && (o.Sample == nil || slices.Contains(o.Sample, s.Name))
 }
 
 // Resources returns what a history of these scenarios must watch.

@@ -89,6 +89,9 @@ func needs(kinds func(c *oracle.Case, job, made *unstructured.Unstructured) []st
 // gatesV1 are what a pod of an MPIJob of v1 needs: otherwise a foreign object of that name would be used. A service account that the
 // spec names is the user's.
 func gatesV1(c *oracle.Case, job, made *unstructured.Unstructured) []string {
+	if c.Subject.Resource.Resource != "mpijobs" {
+		return nil
+	}
 	kinds := []string{"ConfigMap"}
 	if job != nil {
 		account, _, _ := unstructured.NestedString(job.Object, "spec", "mpiReplicaSpecs", "Launcher", "template", "spec", "serviceAccountName")

@@ -48,6 +48,13 @@ func runOf(t *testing.T, o *Operator, lines ...string) *history.Run {
 	return history.Of(history.Subject{Resource: o.Resource, Namespace: "ns", Name: "j", Also: []string{"there"}}, versions...)
 }
 
+// mpi returns the training operator with MPIJobs of v1.
+func mpi() *Operator {
+	o := training()
+	o.Resource = jobsOf("v1", "mpijobs")
+	return o
+}
+
 // TestRules: each of these histories breaks one rule, or none.
 func TestRules(t *testing.T) {
 	const (

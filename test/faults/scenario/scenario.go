@@ -46,8 +46,8 @@ type Step struct {
 	Name string
 	When Check
 	Do   func(context.Context, Actor) error
-	// Spoils: it makes a valid job malformed. Orphans: it leaves dependents without an owner.
-	Spoils, Orphans bool
+	// Spoils: it makes a valid job malformed.
+	Spoils bool
 }
 
 // Actor takes the steps as the user, the kubelets and the schedulers, with an administrator's permissions.
@@ -143,23 +143,6 @@ func (a Actor) store(ctx context.Context, objects dynamic.ResourceInterface, u *
 		return fmt.Errorf("create %s %s/%s: %w", u.GetKind(), a.Namespace, u.GetName(), err)
 	}
 	return a.Run.AwaitReported(ctx, made)
-}
-
-// CleanUp deletes what is left of a run, and waits until it no longer exists.
-func (s Scenario) CleanUp(ctx context.Context, a Actor) error {
-	remove := Step{Name: "delete what is left", When: always, Do: func(ctx context.Context, a Actor) error {
-		view := a.Run.View()
-		for _, u := range append([]*unstructured.Unstructured{view.Job}, view.Children()...) {
-			if err := a.remove(ctx, u, metav1.DeletePropagationBackground); err != nil {
-				return err
-			}
-		}
-		return nil
-	}}
-	if err := take(ctx, a, remove); err != nil {
-		return fmt.Errorf("scenario %s: %w", s.Name, err)
-	}
-	return a.Run.Await(ctx, "nothing to be left", hasNothing)
 }
 
 // remove deletes one object, with its UID as a precondition.

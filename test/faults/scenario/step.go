@@ -80,11 +80,9 @@ func drop(propagation metav1.DeletionPropagation, when Check) Step {
 	isDone := func(v history.View) (bool, string) {
 		return v.Job == nil || v.Job.GetDeletionTimestamp() != nil || v.Incarnations[v.Job.GetUID()] > 1, ""
 	}
-	s := stepOf("delete the job: "+string(propagation), isDone, when, func(ctx context.Context, a Actor, v history.View) error {
+	return stepOf("delete the job: "+string(propagation), isDone, when, func(ctx context.Context, a Actor, v history.View) error {
 		return a.remove(ctx, v.Job, propagation)
 	})
-	s.Orphans = propagation == metav1.DeletePropagationOrphan
-	return s
 }
 
 // createAgain is the user's step: another job of the same name, once the first no longer exists.

@@ -26,32 +26,35 @@ func training() *Operator {
 		User: "system:serviceaccount:kubeflow:training-operator", Permissions: []string{"deploy/namespace.yaml", "deploy/rbac"},
 		CRDs:       []string{"deploy/crd", "test/fixtures/podgroups-volcano.yaml"},
 		Resource:   TFJobs(),
-		Dependents: []schema.GroupVersionResource{core("pods"), core("services")},
+		Dependents: []schema.GroupVersionResource{core("pods"), core("services"), core("configmaps"), core("serviceaccounts"), rbac("roles"), rbac("rolebindings")},
 		Labels: []string{"training.kubeflow.org/job-name", "training.kubeflow.org/operator-name", "training.kubeflow.org/replica-index", "training.kubeflow.org/replica-type",
 			"training.kubeflow.org/job-role"},
 		Selected:  "training.kubeflow.org/operator-name",
 		Ledger:    "training.kubeflow.org/ledger",
-		Rules:     oracle.Jobs(),
+		Rules:     jobRules(needs(gatesV1), launcherLast),
 		Statuses:  jobStatuses(),
-		Canary:    true,
-		Share:     1,
-		Scenarios: slices.Concat(endings(), edits(), deletions(), others()),
+		Scenarios: slices.Concat(endings(), edits(), deletions(), others(), mpiScenarios()),
 	}
+}
+
+// jobRules returns the rules of all jobs, and some more of MPIJobs.
+func jobRules(more ...func(*oracle.Case) []string) oracle.Rules {
+	rules := oracle.Jobs()
+	rules.Always = append(more, rules.Always...)
+	return rules
 }
 
 // jobStatuses returns statuses of jobs that no operator writes, as merge patches.
 func jobStatuses() map[string]any {
 	return map[string]any{
-		"no conditions":              map[string]any{"conditions": []any{}},
-		"conditions null":            map[string]any{"conditions": nil},
 		"nothing at all":             nil,
+		"conditions null":            map[string]any{"conditions": nil},
 		"counts of a million":        map[string]any{"replicaStatuses": map[string]any{"Worker": map[string]any{"active": 1000000, "succeeded": -5}}},
 		"an unknown replica":         map[string]any{"replicaStatuses": map[string]any{"Nobody": map[string]any{"failed": 3}}},
 		"no start time":              map[string]any{"startTime": nil},
 		"completed in the future":    map[string]any{"completionTime": "2199-01-01T00:00:00Z"},
 		"started long ago":           map[string]any{"startTime": "1970-01-01T00:00:00Z"},
 		"a condition without a type": map[string]any{"conditions": []any{map[string]any{"type": "", "status": "True"}}},
-		"a condition of its own":     map[string]any{"conditions": []any{map[string]any{"type": "Weather", "status": "Unknown"}}},
 		"Running and not Running":    map[string]any{"conditions": []any{map[string]any{"type": "Running", "status": "True"}, map[string]any{"type": "Running", "status": "False"}}},
 	}
 }
@@ -103,9 +106,6 @@ func endings() []Scenario {
 		{Name: "restart-in-place", Manifest: tfJob("", workers(1, "restartPolicy: OnFailure")),
 			Steps: []Step{restart("worker-0", runs("worker-0")), end("worker-0", 1, 0, hasRestarted("worker-0"))},
 			End:   all(state("Succeeded"), pods("worker-0 Succeeded"))},
-		{Name: "exit-code-permanent", Manifest: tfJob(running, workers(2, "restartPolicy: ExitCode")),
-			Steps: []Step{end("worker-1", 1, 1, runs("worker-0"))},
-			End:   all(state("Failed"), pods("worker-1 Failed"))},
 		{Name: "exit-code-retry", Manifest: tfJob("", workers(2, "restartPolicy: ExitCode")),
 			Steps: []Step{end("worker-0", 1, 137, runs("worker-1")), end("worker-0", 2, 0, runs("worker-1"))},
 			End:   all(state("Succeeded"), pods("worker-0 Succeeded", "worker-1 Running"))},
@@ -194,26 +194,6 @@ func others() []Scenario {
 			Steps: []Step{edit("two workers", all(runs("worker-0"), dependents("HorizontalPodAutoscaler")), `{"spec":{"pytorchReplicaSpecs":{"Worker":{"replicas":2}}}}`),
 				end("worker-1", 1, 0, runs("worker-0")), end("worker-0", 1, 0, always)},
 			End: all(state("Succeeded"), pods("worker-0 Succeeded", "worker-1 Succeeded"), dependents())},
-		{Name: "xgboost", Resource: jobsOf("v1", "xgboostjobs"), Manifest: plainJob("XGBoostJob", "xgbReplicaSpecs", "xgboost", "Running", "Master", "Worker"),
-			Steps: []Step{end("master-0", 1, 0, runs("worker-0"))},
-			End:   all(state("Succeeded"), pods("master-0 Succeeded"))},
-		{Name: "paddle", Resource: jobsOf("v1", "paddlejobs"), Manifest: plainJob("PaddleJob", "paddleReplicaSpecs", "paddle", "None", "Master", "Worker"),
-			Steps: []Step{end("master-0", 1, 0, runs("worker-0"))},
-			End:   all(state("Succeeded"), pods("master-0 Succeeded", "worker-0 Running"))},
-		{Name: "jax", Resource: jobsOf("v1", "jaxjobs"), Manifest: plainJob("JAXJob", "jaxReplicaSpecs", "jax", "All", "Worker"),
-			Steps: []Step{end("worker-0", 1, 1, always)},
-			End:   all(state("Failed"), pods())},
-	}
-}
-
-// plainJob returns the manifest of a job of a kind with one replica of each of these types.
-func plainJob(kind, field, container, clean string, rtypes ...string) func(string) string {
-	return func(job string) string {
-		text := fmt.Sprintf("apiVersion: kubeflow.org/v1\nkind: %s\nmetadata: {name: %s}\nspec:\n  runPolicy: {cleanPodPolicy: %s}\n  %s:\n", kind, job, clean, field)
-		for _, rtype := range rtypes {
-			text += fmt.Sprintf("    %s: {replicas: 1, restartPolicy: Never, template: {spec: {containers: [{name: %s, image: \"training:1\"}]}}}\n", rtype, container)
-		}
-		return text
 	}
 }
 
