@@ -44,7 +44,7 @@ func (e *evidence) record(q *request, version int64, a apimodel.Answer) {
 	e.journal = append(e.journal, proxy.Entry{
 		Request: proxy.Request{Number: len(e.journal), Verb: verbs[q.Method], Group: group, Resource: resource, Subresource: subresource,
 			Namespace: q.Namespace, Name: name, Query: q.query, Body: q.Body},
-		Began: at(version), Ended: at(version), Forwarded: true, Code: a.Code, Body: a.Body,
+		Began: at(version), Forwarded: true, Code: a.Code, Body: a.Body,
 	})
 }
 
