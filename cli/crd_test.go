@@ -32,10 +32,8 @@ func TestCRDGenerate(t *testing.T) {
 	}{
 		{nil, "--check", 1, file + ": missing\n"},
 		{nil, "", 0, file + ": written\n"},
-		{nil, "", 0, file + ": unchanged\n"},
 		{nil, "--check", 0, file + ": unchanged\n"},
 		{func() { edit(t, file, "maxLength: 253", "maxLength: 254") }, "--check", 1, file + ": differs\n  .spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.target.maxLength: found 254, wanted 253\n"},
-		{nil, "", 0, file + ": written\n"},
 	} {
 		if step.change != nil {
 			step.change()
@@ -45,6 +43,7 @@ func TestCRDGenerate(t *testing.T) {
 			t.Errorf("%s: code %d, stdout %q, stderr %q, want %d, %q", step.args, code, out, errOut, step.code, step.says)
 		}
 	}
+	edit(t, file, "maxLength: 254", "maxLength: 253")
 	out, errOut, code := called("stoic", "crd", "generate", ".")
 	text, err := os.ReadFile(file)
 	if err != nil || code != 0 || errOut != "" || strings.Count(out, "\nkind: CustomResourceDefinition\n") != 2 || !strings.HasSuffix(out, "---\n"+string(text)) {

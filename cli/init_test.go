@@ -39,6 +39,7 @@ func shell(t *testing.T, folder, line string) (out string) {
 // TestInitOperator: what is written builds, passes its tests and its own make verify; make generate changes nothing. TestStarter of
 // test/integration runs its make build, which compiles everything again, and the test on a control plane.
 func TestInitOperator(t *testing.T) {
+	operator.Full(t)
 	for name, args := range map[string][]string{
 		"all types":  {"--group", "apps.example.com", "--kind", "FooBar", "--version", "v1", "--fields", "b:int,a:string,c:[]string,d:bool,e:[]int", "--module", "example.com/team/foobar"},
 		"cluster":    {"--group", "x.example.com", "--kind", "String", "--cluster", "--plural", "many-strings", "--fields", "items:[]string"},
@@ -99,6 +100,7 @@ func TestInitIsTidy(t *testing.T) {
 
 // TestInitPrints: the printed commands work as they are.
 func TestInitPrints(t *testing.T) {
+	operator.Full(t)
 	folder, out := newOperator(t, "--group", "apps.example.com", "--kind", "Widget")
 	var lines []string
 	for line := range strings.Lines(out) {

@@ -21,12 +21,3 @@ func TestJAXEnvironment(t *testing.T) {
 		"own port":    {jax("Worker:1:1234"), "Worker", 0, "PYTHONUNBUFFERED=1 COORDINATOR_PORT=1234 COORDINATOR_ADDRESS=gemma-worker-0 NUM_PROCESSES=1 PROCESS_ID=0"},
 	})
 }
-
-func TestJAXSuccess(t *testing.T) {
-	if got, want := jax("Worker:3").Success, (training.Success{ReplicaType: "Worker", Rule: training.SuccessAll}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if got := jax().Success; got != (training.Success{}) {
-		t.Errorf("without workers the rule is %+v", got)
-	}
-}

@@ -120,28 +120,6 @@ func TestMPIRules(t *testing.T) {
 	}
 }
 
-// The main container is inserted into a script: it must be a container of the workers, or at least a legal name.
-func TestMPIMainContainer(t *testing.T) {
-	for name, c := range map[string]struct {
-		main, workers string
-		refused       bool
-	}{
-		"of the workers":               {"main", podWith(`{"name":"main"}`), false},
-		"not of the workers":           {"other", podWith(`{"name":"main"}`), true},
-		"without workers":              {"main", "", false},
-		"no name":                      {"$(reboot)", "", true},
-		"longer than a ConfigMap":      {strings.Repeat("x", training.ConfigMapLimit), "", true},
-		"the first of all, no workers": {"", "", false},
-	} {
-		options := &MPIJobOptions{MainContainer: c.main}
-		job := mpi(options, podWith(`{}`), c.workers, min(len(c.workers), 1))
-		problems := job.Kind.Lower(job, options)
-		if refused := len(problems) == 1 && problems[0].Path == "spec.mainContainer" && len(problems[0].Found) < 1000; refused != c.refused || len(problems) > 1 {
-			t.Errorf("%s: %+v", name, problems)
-		}
-	}
-}
-
 // The computed size is an upper bound of the ConfigMap's size, and not far from it.
 func TestMPIConfigSize(t *testing.T) {
 	for _, workers := range []int{0, 1, 10, 101, 2345} {
@@ -162,32 +140,5 @@ func TestMPIConfigSize(t *testing.T) {
 	problems := job.Kind.Lower(job, nil)
 	if len(problems) != 1 || problems[0].Path != "spec.mpiReplicaSpecs.Worker.replicas" {
 		t.Errorf("%+v", problems)
-	}
-}
-
-func TestMPICheck(t *testing.T) {
-	for name, c := range map[string]struct {
-		options *MPIJobOptions
-		rtypes  string
-		want    string
-	}{
-		"nothing":         {&MPIJobOptions{}, "Launcher Worker", ""},
-		"negative slots":  {&MPIJobOptions{SlotsPerWorker: ptr[int32](-1)}, "Launcher", "OutOfRange spec.slotsPerWorker"},
-		"no slots":        {&MPIJobOptions{SlotsPerWorker: ptr[int32](0)}, "Launcher", ""},
-		"a policy":        {&MPIJobOptions{CleanPodPolicy: ptr("All")}, "Launcher", ""},
-		"an empty policy": {&MPIJobOptions{CleanPodPolicy: ptr("")}, "Launcher", ""},
-		"a policy's slip": {&MPIJobOptions{CleanPodPolicy: ptr("all")}, "Launcher", "InvalidValue spec.cleanPodPolicy"},
-	} {
-		problems, warnings := MPIJob().Check(c.options, func(rtype string) bool { return strings.Contains(c.rtypes, rtype) })
-		var got []string
-		for _, p := range append(problems, warnings...) {
-			got = append(got, string(p.Code)+" "+p.Path)
-		}
-		if strings.Join(got, ", ") != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-	if problems, _ := MPIJob().Check(7, func(string) bool { return true }); problems != nil {
-		t.Errorf("options of another kind: %v", problems)
 	}
 }

@@ -31,58 +31,6 @@ func TestPaddleEnvironment(t *testing.T) {
 	})
 }
 
-func TestPaddleSuccess(t *testing.T) {
-	elastic := &PaddleElasticPolicySpec{}
-	for name, c := range map[string]struct {
-		job  *training.Job
-		want training.Success
-	}{
-		"masters": {paddle(nil, "Master:2", "Worker:3"), training.Success{ReplicaType: "Master", Rule: training.SuccessAll, Whole: true}},
-		"workers": {paddle(nil, "Worker:3"), training.Success{ReplicaType: "Worker", Rule: training.SuccessAll}},
-		"elastic": {paddle(elastic, "Worker:3"), training.Success{ReplicaType: "Worker", Rule: training.SuccessAll}},
-		"nothing": {paddle(elastic), training.Success{}},
-	} {
-		if c.job.Success != c.want {
-			t.Errorf("%s: got %+v, want %+v", name, c.job.Success, c.want)
-		}
-	}
-}
-
-func TestPaddleCheck(t *testing.T) {
-	for name, c := range map[string]struct {
-		policy *PaddleElasticPolicySpec
-		rtypes []string
-		want   []string
-	}{
-		"not elastic":      {nil, []string{"Master:1"}, nil},
-		"elastic":          {&PaddleElasticPolicySpec{MinReplicas: ptr[int32](1), MaxReplicas: ptr[int32](1)}, []string{"Worker:1"}, nil},
-		"elastic master":   {&PaddleElasticPolicySpec{}, []string{"Master:1"}, []string{"MissingField spec.paddleReplicaSpecs.Worker"}},
-		"bounds":           {&PaddleElasticPolicySpec{MinReplicas: ptr[int32](3), MaxReplicas: ptr[int32](2)}, []string{"Worker:1"}, []string{"Conflict spec.elasticPolicy.minReplicas"}},
-		"below nothing":    {&PaddleElasticPolicySpec{MinReplicas: ptr[int32](-1)}, []string{"Worker:1"}, []string{"OutOfRange spec.elasticPolicy.minReplicas"}},
-		"more than can be": {&PaddleElasticPolicySpec{MaxReplicas: ptr[int32](training.MaxReplicas + 1)}, []string{"Worker:1"}, []string{"OutOfRange spec.elasticPolicy.maxReplicas"}},
-		"restarts":         {&PaddleElasticPolicySpec{MaxRestarts: ptr[int32](3)}, []string{"Worker:1"}, []string{"warning MisplacedField spec.elasticPolicy.maxRestarts"}},
-		"no masters":       {nil, []string{"Master:0", "Worker:1"}, []string{"ReplicaCount spec.paddleReplicaSpecs.Master.replicas"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			job, options := jobOf(PaddleJob(), "ernie", c.rtypes), &PaddleJobOptions{ElasticPolicy: c.policy}
-			problems, warnings := job.Kind.Check(options, func(rtype string) bool { return job.ReplicaType(rtype) != nil })
-			var got []string
-			for _, p := range append(problems, job.Kind.Lower(job, options)...) {
-				got = append(got, string(p.Code)+" "+p.Path)
-			}
-			for _, p := range warnings {
-				got = append(got, "warning "+string(p.Code)+" "+p.Path)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-	if problems, warnings := PaddleJob().Check(7, func(string) bool { return true }); problems != nil || warnings != nil {
-		t.Errorf("options of another kind: %v, %v", problems, warnings)
-	}
-}
-
 // TestSizesOfEveryKind: a pod with the environment in many containers is rejected if it would be too large for an API server.
 func TestSizesOfEveryKind(t *testing.T) {
 	template := []byte(`{"spec":{"containers":[` + strings.Repeat(`{"image":"a","name":"a"},`, 19_999) + `{"image":"a","name":"a"}]}}`)

@@ -3,7 +3,6 @@ package kinds
 import (
 	"encoding/json"
 	"fmt"
-	"sort"
 	"strings"
 	"testing"
 
@@ -201,36 +200,5 @@ func TestTFConfigLimit(t *testing.T) {
 	v := tfEnvironment(job)(job.ReplicaType("Worker"), n-1)[0]
 	if real := len(v.Name) + 1 + len(v.Value); real > variableLimit || real < variableLimit-100 {
 		t.Errorf("%d workers make %d bytes of at most %d", n, real, variableLimit)
-	}
-}
-
-// TestTFConfigLimitSparse: workers do not count, parameter servers do.
-func TestTFConfigLimitSparse(t *testing.T) {
-	dynamic := &TFJobOptions{EnableDynamicWorker: true}
-	if found := TFJob().Lower(tf("Worker:19000", "PS:3"), dynamic); len(found) > 0 {
-		t.Errorf("many workers: %v", found)
-	}
-	if found := TFJob().Lower(tf("Worker:1", "PS:19999"), dynamic); len(found) != 1 || found[0].Code != schema.TooLarge || strings.Contains(found[0].Hint, "Dynamic") {
-		t.Errorf("many parameter servers: %v", found)
-	}
-	n := sort.Search(19000, func(n int) bool { return len(TFJob().Lower(tf("Worker:1", fmt.Sprintf("PS:%d", n)), dynamic)) > 0 }) - 1
-	job := tf("Worker:1", fmt.Sprintf("PS:%d", n))
-	TFJob().Lower(job, dynamic)
-	v := tfEnvironment(job)(job.ReplicaType("Worker"), 0)[0]
-	if real := len(v.Name) + 1 + len(v.Value); real > variableLimit || real < variableLimit-150 {
-		t.Errorf("%d parameter servers make %d bytes of at most %d", n, real, variableLimit)
-	}
-}
-
-func TestDigitsBelow(t *testing.T) {
-	want := 0
-	for n := range 12000 {
-		if got := digitsBelow(n); got != want {
-			t.Fatalf("below %d: got %d, want %d", n, got, want)
-		}
-		want += len(fmt.Sprint(n))
-	}
-	if digitsBelow(-5) != 0 {
-		t.Error("below -5")
 	}
 }

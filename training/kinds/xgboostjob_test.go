@@ -31,17 +31,6 @@ func TestXGBoostEnvironment(t *testing.T) {
 	})
 }
 
-func TestXGBoostLead(t *testing.T) {
-	for rtypes, want := range map[string]training.Success{
-		"Master:1": {ReplicaType: "Master", Rule: training.SuccessAll, Whole: true},
-		"Worker:1": {}, // which the converter does not let through
-	} {
-		if got := xgb(rtypes).Success; got != want {
-			t.Errorf("%s: got %+v, want %+v", rtypes, got, want)
-		}
-	}
-}
-
 // TestXGBoostLimit finds the largest job: its list of workers can be passed to a process. An excessive number is
 // rejected without building the list.
 func TestXGBoostLimit(t *testing.T) {

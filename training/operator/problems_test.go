@@ -1,16 +1,11 @@
 package operator
 
 import (
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"pgregory.net/rapid"
 
 	"stoic/controller/lean"
-	"stoic/training"
 )
 
 func waiting(name, reason, message string) lean.Container {
@@ -75,32 +70,4 @@ func TestProblemOf(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-}
-
-// TestProblemOfAnything: whatever the status of a pod, its problem has a known reason and a short clean text.
-func TestProblemOfAnything(t *testing.T) {
-	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"OutOf", "Evicted", "CrashLoopBackOff", "SchedulingGated", strings.Repeat("\x1b\n", 500)}))
-	container := rapid.Custom(func(t *rapid.T) lean.Container {
-		return waiting(text.Draw(t, "name"), text.Draw(t, "reason"), text.Draw(t, "message"))
-	})
-	condition := rapid.Custom(func(t *rapid.T) lean.Condition {
-		return lean.Condition{Type: rapid.SampledFrom([]corev1.PodConditionType{corev1.PodScheduled, corev1.DisruptionTarget, ""}).Draw(t, "type"),
-			Status: rapid.SampledFrom([]corev1.ConditionStatus{"True", "False", ""}).Draw(t, "status"), Reason: text.Draw(t, "reason"), Message: text.Draw(t, "message")}
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		status := lean.Status{Phase: rapid.SampledFrom([]corev1.PodPhase{"", corev1.PodPending, corev1.PodRunning, corev1.PodFailed, corev1.PodSucceeded}).Draw(t, "phase"),
-			Reason: text.Draw(t, "reason"), Message: text.Draw(t, "message"), Conditions: rapid.SliceOfN(condition, 0, 3).Draw(t, "conditions"),
-			InitContainers: rapid.SliceOfN(container, 0, 2).Draw(t, "init"), Containers: rapid.SliceOfN(container, 0, 2).Draw(t, "containers")}
-		p := problemOf(&lean.Object{Status: status})
-		if p == nil {
-			return
-		}
-		known := slices.ContainsFunc(training.PodProblemKinds(), func(k training.PodProblemKind) bool { return k.Reason == p.Reason })
-		if !known || len(p.Detail) > training.MaxPodDetail || strings.ContainsAny(p.Detail, "\n\x1b") {
-			t.Fatalf("%+v", p)
-		}
-		if diff := cmp.Diff(p, slimPod(&lean.Object{Status: status}).(*training.PodState).Problem); diff != "" {
-			t.Fatal(diff)
-		}
-	})
 }

@@ -104,42 +104,6 @@ func TestStoredStates(t *testing.T) {
 	}
 }
 
-// TestStoredStatesAreWhatTheySay: each scenario ends in the state in its name, so that a golden that was updated without a
-// review cannot show another state.
-func TestStoredStatesAreWhatTheySay(t *testing.T) {
-	type c = training.ConditionType
-	is := map[string][]c{ // the conditions that are True, in their order
-		"new": nil, "created": {training.Created}, "running": {training.Created, training.Running},
-		"restarting": {training.Created, training.Restarting}, "running-again": {training.Created, training.Running},
-		"suspended": {training.Created, training.Suspended}, "suspended-while-running": {training.Created, training.Suspended},
-		"resumed": {training.Created, training.Running}, "succeeded": {training.Created, training.Succeeded}, "failed": {training.Created, training.Failed},
-		"unobserved": {training.Created, training.Running}, "rejected": {training.Stalled, training.Failed}, "repaired": {training.Created, training.Running},
-		"rejected-edit-suspended": {training.Stalled, training.Created, training.Suspended},
-		"rejected-edit":           {training.Stalled, training.Created, training.Running}, "repaired-edit": {training.Created, training.Running},
-		"rejected-edit-succeeded": {training.Stalled, training.Created, training.Succeeded}, "deleted": {training.Created, training.Running},
-	}
-	for _, kind := range kinds.Served() {
-		for _, s := range scenarios() {
-			want, known := is[s.name]
-			if !known {
-				t.Errorf("which conditions are True in %s?", s.name)
-				continue
-			}
-			p := newPlane(t, kind)
-			s.do(p)
-			var got []c
-			for _, condition := range p.status().Conditions {
-				if condition.Status == "True" {
-					got = append(got, condition.Type)
-				}
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%s %s, %s: %v, want %v", kind.APIVersion(), kind.Name, s.name, got, want)
-			}
-		}
-	}
-}
-
 // TestNoOtherStoredStates: each file in the folder belongs to a served kind, so that a removed kind leaves no file behind.
 func TestNoOtherStoredStates(t *testing.T) {
 	var want []string

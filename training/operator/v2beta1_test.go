@@ -4,14 +4,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -19,6 +15,7 @@ import (
 
 	"stoic/controller/lean"
 	"stoic/schema"
+	"stoic/test/golden"
 	"stoic/training"
 	"stoic/training/kinds/v2beta1"
 )
@@ -28,40 +25,9 @@ var update = flag.Bool("update", false, "write what the golden files should say"
 // TestV2Beta1 compares whole plans of MPIJobs of kubeflow.org/v2beta1: each NAME.yaml of testdata holds a job followed by
 // its existing children, and NAME.want the plan. A first line may have settings of the cluster.
 func TestV2Beta1(t *testing.T) {
-	files, err := filepath.Glob("testdata/v2beta1/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no golden files", err)
-	}
-	cases := 0
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, out := map[string]string{}, &txtar.Archive{Comment: archive.Comment}
-		for _, f := range archive.Files {
-			want[f.Name] = string(f.Data)
-		}
-		for _, f := range archive.Files {
-			name, ok := strings.CutSuffix(f.Name, ".yaml")
-			if !ok {
-				continue
-			}
-			cases++
-			t.Run(filepath.Base(file)+"/"+name, func(t *testing.T) {
-				got := planOf(t, f.Data)
-				out.Files = append(out.Files, f, txtar.File{Name: name + ".want", Data: []byte(got)})
-				if diff := cmp.Diff(want[name+".want"], got); diff != "" && !*update {
-					t.Errorf("-want +got:\n%s", diff)
-				}
-			})
-		}
-		if *update {
-			if err := os.WriteFile(file, txtar.Format(out), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	cases := golden.Run(t, "testdata/v2beta1/*.txtar", *update, func(t *testing.T, archive map[string][]byte, name string) string {
+		return planOf(t, archive[name+".yaml"])
+	})
 	if cases < 50 {
 		t.Errorf("only %d cases", cases)
 	}
