@@ -4,7 +4,7 @@
 //	rbac/        what the operator may do, and what users may do with its kinds
 //	controller/  the operator itself: Deployment and Service
 //	overlays/    what kubectl apply -k installs for common needs, of these and of components/
-//	chart/       the same objects as a Helm chart; chartfiles writes what in it follows from the others
+//	chart/       the same objects as a Helm chart; a test compares its copies with the others and writes them with -update
 //	monitoring/  alerts and dashboards; generated, see its doc.go
 //
 // There are three ways to install, and all use the same files. kubectl apply -k deploy installs everything, kubectl apply -f deploy/crd

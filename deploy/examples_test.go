@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	appsv1 "k8s.io/api/apps/v1"
-	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -90,46 +88,5 @@ func TestExamplesAreInstalled(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(txtar.Format(archive)), string(txtar.Format(written))); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
-
-// TestExamplesListTheirFiles: each manifest of an example operator belongs to a kustomization of its folder or of one above.
-func TestExamplesListTheirFiles(t *testing.T) {
-	var listed, files []string
-	err := filepath.WalkDir(exampleFolders, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.Contains(path, "/deploy/") {
-			return err
-		}
-		if !strings.HasPrefix(strings.ToLower(entry.Name()), "kustomization") {
-			files = append(files, path)
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		var k struct {
-			Resources []string
-			Patches   []struct{ Path string }
-		}
-		if err := yaml.Unmarshal(text, &k); err != nil {
-			return fmt.Errorf("parse %s: %w", path, err)
-		}
-		for _, p := range k.Patches {
-			k.Resources = append(k.Resources, p.Path)
-		}
-		for _, r := range k.Resources {
-			if strings.HasSuffix(r, ".yaml") {
-				listed = append(listed, filepath.Join(filepath.Dir(path), r))
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(listed)
-	if diff := cmp.Diff(files, listed); diff != "" {
-		t.Errorf("(-files +listed):\n%s", diff)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
@@ -126,7 +127,7 @@ func changes(t *testing.T, from, to map[string]any) string {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&out, "added %s\n", id)
-		if bytes.Count(text, []byte("\n")) > 100 { // rules and dashboards: TestMonitoringIsAdded
+		if bytes.Count(text, []byte("\n")) > 100 { // rules and dashboards
 			continue
 		}
 		for line := range strings.Lines(string(text)) {
@@ -189,7 +190,8 @@ func TestOverlays(t *testing.T) {
 		t.Fatalf("overlays: %v, %v", dirs, err)
 	}
 	written := &txtar.Archive{Comment: archive.Comment}
-	for _, name := range append(dirs, "overlays/ha with components/pod-monitor", "overlays/cert-manager with components/service-monitor and components/service-monitor-secure") {
+	for _, name := range append(dirs, "overlays/ha with components/pod-monitor and components/operator-alone", "overlays/cert-manager with components/service-monitor and components/service-monitor-secure",
+		"overlays/monitoring with metrics-secure and components/certificate and components/service-monitor-secure") {
 		from, with, more := strings.Cut(name, " with ")
 		dir := filepath.Join(root, "deploy", from)
 		if more {
@@ -211,23 +213,6 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// TestMonitoringIsAdded: the overlay installs what kubectl apply -k deploy and deploy/monitoring install.
-func TestMonitoringIsAdded(t *testing.T) {
-	root := checkout(t)
-	want := objects(t, kustomize(t, root+"/deploy"))
-	added := objects(t, kustomize(t, root+"/deploy/monitoring"))
-	maps.Copy(want, added)
-	if diff := cmp.Diff(want, objects(t, kustomize(t, root+"/deploy/overlays/monitoring"))); diff != "" {
-		t.Errorf("-deploy and deploy/monitoring +the overlay:\n%s", diff)
-	}
-	for _, id := range []string{"kubeflow/ServiceMonitor/training-operator", "kubeflow/PrometheusRule/training-operator",
-		"kubeflow/ConfigMap/training-operator-dashboard-operator", "kubeflow/ConfigMap/training-operator-dashboard-jobs"} {
-		if added[id] == nil {
-			t.Errorf("deploy/monitoring does not install %s", id)
-		}
-	}
-}
-
 // overlay writes a kustomization beside a checkout; $ in its text means the folder deploy there.
 func overlay(t *testing.T, root, text string) (dir string) {
 	t.Helper()
@@ -243,42 +228,6 @@ func TestPathsOfTrainingOperator(t *testing.T) {
 			t.Errorf("manifests/overlays/%s (-deploy/overlays +manifests/overlays):\n%s", name, diff)
 		}
 	}
-}
-
-// TestOverlayOfAnOverlay: the namespace and the image are replaced everywhere, whichever overlay is the base.
-func TestOverlayOfAnOverlay(t *testing.T) {
-	dirs, err := filepath.Glob("overlays/*")
-	if err != nil || len(dirs) == 0 {
-		t.Fatal(dirs, err)
-	}
-	root := checkout(t)
-	for _, dir := range append(dirs, ".") {
-		all := kustomize(t, overlay(t, root, "resources: [$/"+dir+"]\nnamespace: team-a\nimages: [{name: stoic, newName: example.org/stoic, newTag: v1}]\n"))
-		if _, container := deployment(t, relocated(all)); container.Image != "example.org/stoic:v1" {
-			t.Errorf("%s: image %q", dir, container.Image)
-		}
-		for _, d := range all {
-			text := string(d.raw)
-			// The group kubeflow.org and the names of roles contain the word, too; overlays patch the names in a certificate.
-			if d.head.Kind != "Certificate" && (strings.Contains(text, "namespace: kubeflow") || strings.Contains(text, "name: kubeflow\n")) {
-				t.Errorf("%s: %s still speaks of the namespace kubeflow:\n%s", dir, d.id(), text)
-			}
-			if strings.HasSuffix(d.head.Kind, "RoleBinding") && strings.Count(text, "namespace: team-a") != 1+strings.Count(d.id(), "team-a/") {
-				t.Errorf("%s: %s does not bind the service account of team-a:\n%s", dir, d.id(), text)
-			}
-		}
-	}
-}
-
-// relocated returns documents of another namespace as if they were of kubeflow.
-func relocated(all []document) []document {
-	all = slices.Clone(all)
-	for i := range all {
-		if all[i].head.Namespace != "" {
-			all[i].head.Namespace = "kubeflow"
-		}
-	}
-	return all
 }
 
 // TestNamespacedHasNoClusterRole: no role bound to the operator reaches beyond its namespace. Within it the rules are those of the
@@ -308,41 +257,6 @@ func namespaced(t *testing.T, all, base []document, names ...string) {
 		})
 		if diff := cmp.Diff(want, into[rbacv1.Role](t, all, "kubeflow/Role/"+name).Rules); diff != "" {
 			t.Errorf("%s (-ClusterRole +Role):\n%s", name, diff)
-		}
-	}
-}
-
-// TestNamespacedIsRemovedAlone: kubectl delete -k deletes what an overlay installs. Of an operator for one namespace that is nothing that
-// other operators and their jobs need: no CRD, no role for users, no namespace.
-func TestNamespacedIsRemovedAlone(t *testing.T) {
-	root := checkout(t)
-	for what, dir := range map[string]string{
-		"the overlay":      root + "/deploy/overlays/namespaced",
-		"an overlay of it": overlay(t, root, "namespace: team-a\nresources: [$/overlays/namespaced]\ncomponents: [$/components/high-availability, $/components/service-monitor]\n"),
-	} {
-		for _, d := range kustomize(t, dir) {
-			if d.head.Namespace == "" {
-				t.Errorf("%s installs %s, which is in no namespace", what, d.id())
-			}
-		}
-	}
-}
-
-// TestOperatorAlone: with the component an overlay has all that it had, but for CRDs, the namespace and the roles for users.
-func TestOperatorAlone(t *testing.T) {
-	dirs, err := filepath.Glob("overlays/*")
-	if err != nil || len(dirs) == 0 {
-		t.Fatal(dirs, err)
-	}
-	root := checkout(t)
-	for _, dir := range append(dirs, ".", "mpijob-v2beta1") {
-		want, got := objects(t, kustomize(t, filepath.Join(root, "deploy", dir))),
-			objects(t, kustomize(t, overlay(t, root, "resources: [$/"+dir+"]\ncomponents: [$/components/operator-alone]\n")))
-		maps.DeleteFunc(want, func(id string, _ any) bool {
-			return strings.HasPrefix(id, "CustomResourceDefinition/") || strings.HasPrefix(id, "Namespace/") || strings.HasPrefix(id, "ClusterRole/kubeflow-training-")
-		})
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-without what is shared +with the component):\n%s", dir, diff)
 		}
 	}
 }
@@ -377,5 +291,31 @@ func TestFoldersListTheirFiles(t *testing.T) {
 	b, err := os.ReadFile("components/namespace/namespace.yaml")
 	if err != nil || !bytes.Equal(a, b) {
 		t.Errorf("components/namespace/namespace.yaml is not namespace.yaml: %v", err)
+	}
+}
+
+// TestOverlayOfAnOverlay: the namespace and the image are replaced everywhere.
+func TestOverlayOfAnOverlay(t *testing.T) {
+	text := "resources: [$/overlays/ha]\ncomponents: [$/components/service-monitor]\nnamespace: team-a\nimages: [{name: stoic, newName: example.org/stoic, newTag: v1}]\n"
+	all := kustomize(t, overlay(t, checkout(t), text))
+	if image := into[appsv1.Deployment](t, all, "team-a/Deployment/training-operator").Spec.Template.Spec.Containers[0].Image; image != "example.org/stoic:v1" {
+		t.Errorf("image %q", image)
+	}
+	for _, d := range all {
+		text := string(d.raw)
+		if strings.Contains(text, "namespace: kubeflow") || strings.Contains(text, "name: kubeflow\n") {
+			t.Errorf("%s has the namespace kubeflow:\n%s", d.id(), text)
+		}
+		if strings.HasSuffix(d.head.Kind, "RoleBinding") && strings.Count(text, "namespace: team-a") != 1+strings.Count(d.id(), "team-a/") {
+			t.Errorf("%s does not bind the service account of team-a:\n%s", d.id(), text)
+		}
+	}
+}
+
+// TestSecureMonitorNeedsOne: without a ServiceMonitor to change kustomize fails, rather than leaving Prometheus without one.
+func TestSecureMonitorNeedsOne(t *testing.T) {
+	dir := overlay(t, checkout(t), "resources: [$/overlays/cert-manager]\ncomponents: [$/components/service-monitor-secure]\n")
+	if out, _, err := render(t, dir); err == nil {
+		t.Errorf("it renders:\n%s", out)
 	}
 }

@@ -20,55 +20,6 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestStale: the files on disk match the kinds, and -check notices if they do not.
-func TestStale(t *testing.T) {
-	if err := run(kinds.Served(), "..", true); err != nil {
-		t.Error(err)
-	}
-	folder := t.TempDir()
-	if err := run(kinds.Served(), folder, false); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(folder, "flux", "kustomization.yaml")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, bytes.Replace(text, []byte("Succeeded"), []byte("Done"), 1), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := run(kinds.Served(), folder, true); err == nil || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), "argocd") {
-		t.Errorf("-check says %v, want that %s is stale, and no other", err, file)
-	}
-}
-
-// TestNewKind: a kind that is added to the list is in every configuration.
-func TestNewKind(t *testing.T) {
-	added := *kinds.TFJob()
-	added.Name, added.Plural, added.Singular, added.ReplicaSpecsField = "NewJob", "newjobs", "newjob", "newReplicaSpecs"
-	configurations, err := render(append(kinds.Served(), &added))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range configurations {
-		if !bytes.Contains(text, []byte("NewJob")) && !bytes.Contains(text, []byte("newjobs")) {
-			t.Errorf("%s does not name the new kind", name)
-		}
-	}
-	if len(configurations) < 7 {
-		t.Errorf("%d configurations", len(configurations))
-	}
-}
-
-// TestVersionsThatDiffer: a fact that is shared by all versions of a kind must hold for all of them.
-func TestVersionsThatDiffer(t *testing.T) {
-	other := *kinds.MPIJob()
-	other.Version, other.ReplicaSpecsField = "v3", "replicaSpecs"
-	if _, err := render([]*training.Kind{kinds.MPIJob(), &other}); err == nil || !strings.Contains(err.Error(), "MPIJob") {
-		t.Errorf("%v, want an error about MPIJob", err)
-	}
-}
-
 // TestTrialsAreJobs: the operator runs the job in each Experiment without a warning.
 func TestTrialsAreJobs(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "katib", "experiments.yaml"))
