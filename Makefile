@@ -38,6 +38,11 @@ EXAMPLE_CRDS = go run ./schema/crd -types ./examples/operators/$(1) -o examples/
 # The CRD of MPIJob v2beta1, which has the name of that of v1.
 V2BETA1_CRDS := go run ./schema/crd -types ./training/kinds/v2beta1 -o deploy/mpijob-v2beta1 -infix=-v2beta1
 
+# The modules of the project, each of whose go.mod make verify checks.
+MODULES := $(shell git ls-files '*go.mod' | xargs dirname)
+# The release of Go that compiles a release. Vulnerabilities of the standard library are looked up for this one.
+TOOLCHAIN := $(shell sed -n 's/^toolchain //p' go.mod)
+
 .DEFAULT_GOAL := help
 .PHONY: help build image chart demo test check integration e2e vuln faults fuzz bench bench-convert generate clients verify
 
@@ -50,10 +55,10 @@ build: ## write bin/stoic, the command line, and bin/manager, the operator that 
 	go build -ldflags '-s -w -X stoic/cli/command.Version=$(VERSION)' -o bin/manager .
 
 image: ## write bin/image for amd64 and arm64 without a container engine, with SBOMs; print the digest (PUSH=REF, SOURCE=URL)
-	@go -C tools/image run . -sbom -version '$(VERSION)' -source '$(SOURCE)' -push '$(PUSH)'
+	@go -C tools run ./image -version '$(VERSION)' -source '$(SOURCE)' -push '$(PUSH)'
 
 chart: ## write bin/chart: the Helm chart of a release, whose values name its image (VERSION=v1.2.3, REPOSITORY, DIGEST)
-	@go -C tools/helm run ./package -version '$(VERSION)' -repository '$(REPOSITORY)' -digest '$(DIGEST)'
+	@go -C tools run ./helm/package -version '$(VERSION)' -repository '$(REPOSITORY)' -digest '$(DIGEST)'
 
 demo: build ## try it: a real control plane, three operators, right objects and wrong ones
 	@bin/stoic up --once
@@ -75,7 +80,7 @@ e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the
 	STOIC_E2E=1 $(TEST) -count=1 -v -p 1 -parallel 3 -timeout 90m ./test/e2e/...
 
 vuln: ## look for known vulnerabilities in what is called, as vuln.go.dev knows them today (verify has a database of its own)
-	@go -C tools/vuln run . -live ../.. ../image
+	@GOVERSION=$(TOOLCHAIN) go -C tools tool govulncheck -C .. ./...
 
 faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...', STORE, CRS)
 	@go run ./cli/cluster/prepare -store '$(STORE)'
@@ -94,15 +99,14 @@ bench: ## measure what the operator costs, beside the least possible (OPERATOR='
 bench-convert: ## measure what a conversion costs
 	go test -run '^$$' -bench . -benchmem ./training/convert
 
-generate: ## write what is generated: CRDs, reference tables, rules, dashboards, configurations of other programs
+generate: ## write what is generated: CRDs, reference tables, configurations of other programs, copies in the chart
 	go run ./schema/crd
 	$(foreach example,$(EXAMPLES),$(call EXAMPLE_CRDS,$(example)) &&) true
 	$(V2BETA1_CRDS)
 	go test -count=1 -run '^TestVersions$$' ./deploy ./examples/operators/foobar ./examples/operators/crontab -update
 	go run ./docs/reference/tables
 	go run ./deploy/integrations/generate
-	go run ./deploy/monitoring/generate
-	go run ./deploy/chartfiles
+	go test -count=1 -run '^TestChart' ./deploy -update
 
 clients: ## write the clients in Go, TypeScript, Python and Java from the CRDs (needs node and npm; docs/clients.md)
 	@go -C tools run ./clients
@@ -111,28 +115,17 @@ verify: ## fail if something is unformatted, suspicious, untidy, vulnerable or n
 	@echo "== gofmt"
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
 	@echo "== go mod tidy"
-	@go mod tidy -diff
-	@cd localcluster && go mod tidy -diff
-	@cd localcluster/kine && go mod tidy -diff
-	@cd test/e2e/coredns && go mod tidy -diff
-	@cd tools && go mod tidy -diff
-	@cd clients/go && go mod tidy -diff && go vet ./...
-	@cd tools/integrations && go mod tidy -diff
-	@cd tools/dropin && go mod tidy -diff && go vet ./...
-	@cd tools/helm && go mod tidy -diff
-	@cd tools/image && go mod tidy -diff && go vet ./...
-	@cd tools/lint && go mod tidy -diff && go vet ./...
-	@cd tools/promql && go mod tidy -diff
-	@cd tools/vuln && go mod tidy -diff && go vet ./...
+	@for module in $(MODULES); do (cd $$module && go mod tidy -diff) || exit 1; done
 	@echo "== go vet"
-	@go vet ./...
+	@for module in . clients/go tools; do (cd $$module && go vet ./...) || exit 1; done
+	@echo "== the workflows"
+	@go -C tools tool actionlint -shellcheck= -pyflakes= $(CURDIR)/.github/workflows/*.yaml
 	@echo "== generated files"
 	@go run ./schema/crd -check
 	@$(foreach example,$(EXAMPLES),$(call EXAMPLE_CRDS,$(example),-check) &&) true
 	@$(V2BETA1_CRDS) -check
-	@go run ./deploy/chartfiles -check
 	@go run ./docs/reference/tables -check
 	@go run ./deploy/integrations/generate -check
-	@go run ./deploy/monitoring/generate -check
-	@echo "== known vulnerabilities in what is called, by a database that is a module (a minute or two)"
-	@go -C tools/vuln run . ../.. ../image
+	@echo "== known vulnerabilities in what is called, by a database that is a module (half a minute)"
+	@database=$$(go -C tools mod download -modfile=vulndb.mod -json golang.org/x/vulndb | sed -n 's/.*"Dir": "\(.*\)",/\1/p') && \
+	  GOVERSION=$(TOOLCHAIN) go -C tools tool govulncheck -db "file://$$database/data/osv" -C .. ./...

@@ -47,12 +47,12 @@ func TestWaysToInstall(t *testing.T) {
 
 func serviceAccount(ns string) string { return "system:serviceaccount:" + ns + ":training-operator" }
 
-// helm is the program, of the module tools/helm.
+// helm is the program, of the module tools.
 type helm struct{ file, kubeconfig, dir string }
 
 func newHelm(t *testing.T, r *rig) helm {
 	t.Helper()
-	programs := operator.Programs{Root: filepath.Join(root, "tools/helm"), Dir: t.TempDir()}
+	programs := operator.Programs{Root: filepath.Join(root, "tools"), Dir: t.TempDir()}
 	file, err := programs.Build(t.Context(), "helm.sh/helm/v4/cmd/helm")
 	if err != nil {
 		t.Fatal(err)

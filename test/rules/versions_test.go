@@ -3,7 +3,6 @@ package rules
 import (
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -38,14 +37,9 @@ func TestSupportedVersions(t *testing.T) {
 // TestSharedVersions: the modules require Kubernetes, and most of what it imports, at one version. A package is compiled again if a
 // module below it has another version: two minutes for client-go, one more for the API server.
 func TestSharedVersions(t *testing.T) {
-	// These require a release of training-operator, which needs an older controller-runtime.
-	apart := []string{"test/bench/beside/go.mod", "tools/dropin/go.mod"}
 	type requirement struct{ version, file string }
 	first := map[string]requirement{}
 	eachFile(t, func(file, text string) {
-		if slices.Contains(apart, file) {
-			return
-		}
 		for _, line := range regexp.MustCompile(`(?m)^(?:require |\t)((?:k8s\.io|sigs\.k8s\.io|golang\.org/x|google\.golang\.org)/\S+) (v\S+)`).FindAllStringSubmatch(text, -1) {
 			module, version := line[1], line[2]
 			other, isKnown := first[module]

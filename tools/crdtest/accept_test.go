@@ -163,32 +163,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestPyTorchRefused: the same for the fields that only a PyTorchJob has.
-func TestPyTorchRefused(t *testing.T) {
-	const rtypes = `pytorchReplicaSpecs: {Worker: {template: {spec: {containers: [{name: pytorch, image: i}]}}}}`
-	tests := []struct{ name, spec, installed, former string }{
-		{name: "minimal", spec: `{` + rtypes + `}`},
-		{name: "elastic", spec: `{nprocPerNode: auto, elasticPolicy: {minReplicas: 1, maxReplicas: 3, rdzvBackend: c10d, rdzvConf: [{key: a, value: b}], standalone: true}, ` + rtypes + `}`},
-		{name: "metrics", spec: `{elasticPolicy: {metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]}, ` + rtypes + `}`},
-		{name: "no roles", spec: `{elasticPolicy: {}}`, installed: "spec.pytorchReplicaSpecs: Required", former: "spec.pytorchReplicaSpecs: Required"},
-		{name: "processes as a number", spec: `{nprocPerNode: 2, ` + rtypes + `}`, installed: "nprocPerNode in body must be of type string", former: "nprocPerNode in body must be of type string"},
-		{name: "port", spec: `{elasticPolicy: {rdzvPort: 0}, ` + rtypes + `}`, installed: "greater than or equal to 1"},
-		{name: "negative", spec: `{elasticPolicy: {minReplicas: -1}, ` + rtypes + `}`, installed: "greater than or equal to 0"},
-		{name: "metrics of nothing", spec: `{elasticPolicy: {metrics: [{}]}, ` + rtypes + `}`, installed: "type: Required", former: "type: Required"},
-		{name: "bounds that cannot be met", spec: `{elasticPolicy: {minReplicas: 3, maxReplicas: 2}, ` + rtypes + `}`},
-		{name: "two masters", spec: `{pytorchReplicaSpecs: {Master: {replicas: 2, template: {spec: {containers: [{name: pytorch, image: i}]}}}}}`},
-	}
-	servers := map[string]server{installedPyTorch: newServer(t, installedPyTorch), formerPyTorch: newServer(t, formerPyTorch)}
-	for _, test := range tests {
-		for path, want := range map[string]string{installedPyTorch: test.installed, formerPyTorch: test.former} {
-			found := servers[path].refuse(object(t, test.spec), nil)
-			if (want == "") != (found == "") || !strings.Contains(found, want) {
-				t.Errorf("%s, %s: found %q, wanted %q", test.name, filepath.Base(path), found, want)
-			}
-		}
-	}
-}
-
 // TestAppliesPlainly: all annotations of an object together may have 262144 bytes, and kubectl apply keeps the whole object in one. Some
 // room is left for other annotations.
 func TestAppliesPlainly(t *testing.T) {

@@ -12,8 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // kustomize renders a folder of the checkout.
@@ -33,9 +32,9 @@ func kustomize(t *testing.T, dir string) (documents []string) {
 	return strings.Split("\n"+string(out), "\n---")
 }
 
-// plain removes what the chart adds on purpose: Helm's labels, the annotation that keeps CRDs, the default strategy of a Deployment. The
+// removeAdditions removes what the chart adds on purpose: Helm's labels, the annotation that keeps CRDs, the default strategy of a Deployment. The
 // test fails if one is missing.
-func plain(t *testing.T, id string, object map[string]any) {
+func removeAdditions(t *testing.T, id string, object map[string]any) {
 	t.Helper()
 	metadata := object["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)
@@ -67,13 +66,72 @@ func plain(t *testing.T, id string, object map[string]any) {
 	}
 }
 
-// TestChartIsKustomize: with default values the chart installs the objects of kubectl apply -k deploy, except the namespace, which helm
-// install --create-namespace creates, and the permissions that only a gang scheduler needs.
+// TestChartIsKustomize checks that, for each overlay, there are values with which the chart installs the same objects. The namespace is
+// left out, which helm install --create-namespace creates, and the permissions that only a gang scheduler needs.
 func TestChartIsKustomize(t *testing.T) {
-	want := objects(t, kustomize(t, "deploy"))
-	delete(want, "Namespace/"+namespace)
+	spread := "{maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {control-plane: kubeflow-training-operator}}, matchLabelKeys: [pod-template-hash]"
+	for dir, values := range map[string]string{
+		"deploy": "",
+		"deploy/overlays/ha": "replicas: 2\npodDisruptionBudget: {enabled: true}\ntopologySpreadConstraints:\n- " + spread + ", topologyKey: kubernetes.io/hostname}\n- " +
+			spread + ", topologyKey: topology.kubernetes.io/zone}\n",
+		"deploy/overlays/namespaced":   "crds: {enabled: false}\nwatchNamespace: kubeflow\nuserRoles: {create: false}\n",
+		"deploy/overlays/cert-manager": "metrics: {secure: true, certificate: {certManager: {enabled: true}}}\n",
+		"deploy/overlays/monitoring":   "serviceMonitor: {render: alwaysRender}\nprometheusRule: {render: alwaysRender}\ndashboards: {enabled: true}\n",
+	} {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			rendered, err := render(loadWholeChart(t), parse(t, values))
+			if err != nil {
+				t.Fatal(err)
+			}
+			documents := kustomize(t, dir)
+			for i := range documents { // the chart knows the namespace; in an overlay the kubelet fills it in
+				documents[i] = strings.ReplaceAll(documents[i], "--namespace=$(MY_POD_NAMESPACE)", "--namespace=kubeflow")
+			}
+			want := objects(t, documents)
+			delete(want, "Namespace/"+namespace)
+			withoutGangs(t, want)
+			compareObjects(t, want, objects(t, objectDocuments(rendered)))
+		})
+	}
+}
+
+// TestConversionIsKustomize checks that, with conversion, the chart installs what the components versions and mpijob-versions do. The
+// chart also writes the authority of the certificate, which stoic webhook certificate adds to the CRDs of kustomize.
+func TestConversionIsKustomize(t *testing.T) {
+	want := objects(t, overlayOf(t, "versions", "mpijob-versions"))
 	withoutGangs(t, want)
-	same(t, want, objects(t, documents(both(t, load(t, nil), nil))))
+	got := objects(t, objectDocuments(mustRender(t, "conversion: {enabled: true, kinds: [TFJob, MPIJob], certificate: {caBundle: "+authority+"}}")))
+	for _, name := range []string{"tfjobs.kubeflow.org", "mpijobs.kubeflow.org"} {
+		config, _, err := unstructured.NestedFieldNoCopy(got["CustomResourceDefinition/"+name], "spec", "conversion", "webhook", "clientConfig")
+		fields, isMap := config.(map[string]any)
+		if err != nil || !isMap || fields["caBundle"] != authority {
+			t.Fatalf("%s: clientConfig %v, %v", name, config, err)
+		}
+		delete(fields, "caBundle")
+	}
+	compareObjects(t, want, got)
+}
+
+// authority is a caBundle: as far as the schema checks, the beginning of a certificate.
+const authority = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="
+
+// overlayOf renders the default installation with some components.
+func overlayOf(t *testing.T, components ...string) []string {
+	t.Helper()
+	if err := os.MkdirAll(root+"/bin", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(root+"/bin", "overlay-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	const deploy = "../../deploy"
+	text := "namespace: kubeflow\nresources: [$/crd, $/rbac, $/controller]\ncomponents: [$/components/" + strings.Join(components, ", $/components/") + "]\n"
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.ReplaceAll(text, "$", deploy)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return kustomize(t, filepath.Join("bin", filepath.Base(dir)))
 }
 
 // withoutGangs removes the permissions that only a gang scheduler needs: kustomize cannot know whether there is one.
@@ -99,58 +157,10 @@ func withoutGangs(t *testing.T, all map[string]map[string]any) {
 	}
 }
 
-// TestRightsFollowValues: which resources, besides those of every installation, the operator may create or read, by values.
-func TestRightsFollowValues(t *testing.T) {
-	helms := load(t, nil)
-	for values, want := range map[string][]string{
-		"{}":                           {"autoscaling/horizontalpodautoscalers"},
-		"kinds: [PaddleJob]":           {"autoscaling/horizontalpodautoscalers"},
-		"kinds: [TFJob]":               nil,
-		"gangSchedulerName: volcano":   {"autoscaling/horizontalpodautoscalers", "scheduling.k8s.io/priorityclasses", "scheduling.volcano.sh/podgroups"},
-		"gangSchedulerName: volcano-2": {"autoscaling/horizontalpodautoscalers", "scheduling.k8s.io/priorityclasses", "scheduling.x-k8s.io/podgroups"},
-		"nativeGangScheduling: true":   {"autoscaling/horizontalpodautoscalers", "scheduling.k8s.io/podgroups", "scheduling.k8s.io/workloads"},
-		"{watchNamespace: a, kinds: [TFJob], gangSchedulerName: volcano}": {"scheduling.k8s.io/priorityclasses", "scheduling.volcano.sh/podgroups"},
-	} {
-		var got []string
-		for id, object := range objects(t, documents(both(t, helms, merged(parse(t, values), parse(t, "crds: {enabled: false}\nuserRoles: {create: false}"))))) {
-			for _, rule := range roleOf(t, id, object).Rules {
-				for _, group := range rule.APIGroups {
-					for _, resource := range rule.Resources {
-						if group == "autoscaling" || strings.HasPrefix(group, "scheduling.") {
-							got = append(got, group+"/"+resource)
-						}
-					}
-				}
-			}
-		}
-		slices.Sort(got)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", values, diff)
-		}
-	}
-}
-
-// roleOf returns an object as a role; empty if it is no role.
-func roleOf(t *testing.T, id string, object map[string]any) (role rbacv1.ClusterRole) {
-	t.Helper()
-	if kind := object["kind"]; kind != "ClusterRole" && kind != "Role" {
-		return role
-	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &role); err != nil {
-		t.Fatalf("%s: %v", id, err)
-	}
-	return role
-}
-
-func merged(into, from map[string]any) map[string]any {
-	merge(into, from)
-	return into
-}
-
-func same(t *testing.T, want, got map[string]map[string]any) {
+func compareObjects(t *testing.T, want, got map[string]map[string]any) {
 	t.Helper()
 	for id, object := range got {
-		plain(t, id, object)
+		removeAdditions(t, id, object)
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
 		t.Errorf("objects (-kustomize +chart):\n%s", diff)
@@ -158,143 +168,6 @@ func same(t *testing.T, want, got map[string]map[string]any) {
 	for id, object := range want {
 		if diff := cmp.Diff(object, got[id]); diff != "" && got[id] != nil {
 			t.Errorf("%s (-kustomize +chart):\n%s", id, diff)
-		}
-	}
-}
-
-// TestOverlaysHaveValues: for each overlay there are values that install the same objects. TestChartIsKustomize compares the CRDs.
-func TestOverlaysHaveValues(t *testing.T) {
-	spread := "{maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {control-plane: kubeflow-training-operator}}, matchLabelKeys: [pod-template-hash]"
-	none := load(t, nil)
-	for overlay, values := range map[string]string{
-		"ha": "replicas: 2\npodDisruptionBudget: {enabled: true}\ntopologySpreadConstraints:\n- " + spread + ", topologyKey: kubernetes.io/hostname}\n- " +
-			spread + ", topologyKey: topology.kubernetes.io/zone}\n",
-		"namespaced":   "watchNamespace: kubeflow\nuserRoles: {create: false}\n",
-		"cert-manager": "metrics: {secure: true, certificate: {certManager: {enabled: true}}}\n",
-		"monitoring":   "serviceMonitor: {render: alwaysRender}\nprometheusRule: {render: alwaysRender}\ndashboards: {enabled: true}\n",
-	} {
-		t.Run(overlay, func(t *testing.T) {
-			helms := none
-			if overlay == "monitoring" {
-				helms = load(t, generated(t))
-			}
-			rendered := slices.DeleteFunc(kustomize(t, "deploy/overlays/"+overlay), func(document string) bool {
-				return strings.Contains(document, "\nkind: CustomResourceDefinition\n")
-			})
-			for i := range rendered { // the chart knows the namespace; in an overlay the kubelet fills it in
-				rendered[i] = strings.ReplaceAll(rendered[i], "--namespace=$(MY_POD_NAMESPACE)", "--namespace=kubeflow")
-			}
-			want := objects(t, rendered)
-			delete(want, "Namespace/"+namespace)
-			withoutGangs(t, want)
-			same(t, want, objects(t, documents(both(t, helms, parse(t, "crds: {enabled: false}\n"+values)))))
-		})
-	}
-}
-
-// generated returns the files of the chart that load leaves out.
-func generated(t *testing.T) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	for _, pattern := range []string{"files/rules.yaml", "dashboards/*.json"} {
-		paths, err := filepath.Glob(filepath.Join(chartDir, pattern))
-		if err != nil || len(paths) == 0 {
-			t.Fatalf("%s: %v, %v", pattern, paths, err)
-		}
-		for _, path := range paths {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			name, err := filepath.Rel(chartDir, path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files[filepath.ToSlash(name)] = string(text)
-		}
-	}
-	return files
-}
-
-// TestSecureServiceMonitor: the ServiceMonitor of the component equals that of the chart.
-func TestSecureServiceMonitor(t *testing.T) {
-	text, err := os.ReadFile(root + "/deploy/components/service-monitor-secure/service-monitor.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const id = "kubeflow/ServiceMonitor/training-operator"
-	want := objects(t, []string{string(text)})[id]
-	rendered := objects(t, documents(both(t, load(t, nil), parse(t,
-		"crds: {enabled: false}\nserviceMonitor: {render: alwaysRender}\nmetrics: {secure: true, certificate: {certManager: {enabled: true}}}\n"))))
-	plain(t, id, rendered[id])
-	if diff := cmp.Diff(want, rendered[id]); diff != "" {
-		t.Errorf("-component +chart:\n%s", diff)
-	}
-	if _, err := strict(types(t), string(text)); err != nil {
-		t.Error(err)
-	}
-	text, err = os.ReadFile(root + "/deploy/components/pod-monitor/pod-monitor.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := strict(types(t), string(text)); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestCRDs: each value that concerns CRDs.
-func TestCRDs(t *testing.T) {
-	h := load(t, nil)["Helm 4"]
-	for values, want := range map[string]int{"{}": 6, "crds: {enabled: false}": 0, "kinds: [TFJob, MPIJob]": 2, "crds: {keep: false}": 6} {
-		rendered, err := h.render(parse(t, values))
-		if err != nil {
-			t.Fatal(err)
-		}
-		crds, kept := 0, 0
-		for _, document := range documents(rendered) {
-			if strings.Contains(document, "\nkind: CustomResourceDefinition\n") {
-				crds++
-				kept += strings.Count(document, "\n    helm.sh/resource-policy: keep\n")
-			}
-		}
-		wantKept := want
-		if strings.Contains(values, "keep") {
-			wantKept = 0
-		}
-		if crds != want || kept != wantKept {
-			t.Errorf("%s: %d CRDs, %d kept, want %d, %d", values, crds, kept, want, wantKept)
-		}
-	}
-	want := objects(t, kustomize(t, "deploy/mpijob-v2beta1"))["CustomResourceDefinition/mpijobs.kubeflow.org"]
-	rendered, err := h.render(parse(t, "kinds: [MPIJob]\nmpiJob: {version: v2beta1}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := objects(t, documents(rendered))["CustomResourceDefinition/mpijobs.kubeflow.org"]
-	plain(t, "mpijobs of v2beta1", got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("mpijobs of v2beta1 (-kustomize +chart):\n%s", diff)
-	}
-}
-
-// TestLease: the operator may read and write the lease that its flags name, and no other one.
-func TestLease(t *testing.T) {
-	helms := load(t, nil)
-	for values, want := range map[string]string{
-		"{}":                "1ca428e5.training-operator.kubeflow.org",
-		"extraArgs: [-v=1]": "1ca428e5.training-operator.kubeflow.org",
-		"extraArgs: [--leader-election-id=first, --leader-election-id=mine.example.org]": "mine.example.org", // the last one counts
-		"extraArgs: [-leader-election-id=0123]":                                          "0123",
-	} {
-		const id = "kubeflow/Role/training-operator-leader-election"
-		role := roleOf(t, id, objects(t, documents(both(t, helms, merged(parse(t, values), parse(t, "crds: {enabled: false}")))))[id])
-		group, leases := []string{"coordination.k8s.io"}, []string{"leases"}
-		rules := []rbacv1.PolicyRule{
-			{APIGroups: group, Resources: leases, ResourceNames: []string{want}, Verbs: []string{"get", "update"}},
-			{APIGroups: group, Resources: leases, Verbs: []string{"create"}},
-		}
-		if diff := cmp.Diff(rules, role.Rules); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", values, diff)
 		}
 	}
 }

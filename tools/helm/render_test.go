@@ -9,14 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	chart3 "helm.sh/helm/v3/pkg/chart"
-	loader3 "helm.sh/helm/v3/pkg/chart/loader"
-	util3 "helm.sh/helm/v3/pkg/chartutil"
-	engine3 "helm.sh/helm/v3/pkg/engine"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
-	chart4 "helm.sh/helm/v4/pkg/chart/v2"
-	loader4 "helm.sh/helm/v4/pkg/chart/v2/loader"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
 	"k8s.io/apimachinery/pkg/runtime"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,124 +31,80 @@ const (
 
 var update = flag.Bool("update", false, "write the snapshots anew")
 
-// helm is one of the two versions of Helm.
-type helm interface {
-	// render returns the text of each template, or why a value is rejected. The cluster serves the given kinds, as group/version/Kind.
-	render(values map[string]any, served ...string) (map[string]string, error)
-	// renderIn is render for a given place.
-	renderIn(p place, values map[string]any) (map[string]string, error)
-}
-
 // place is where a release is installed, and under which name.
 type place struct {
 	release, namespace string
-	served             []string
-	// there are the Deployments of the cluster; nil means no cluster, as with helm template.
-	there *clients
+	served             []string // kinds that the cluster serves, as group/version/Kind
+	deployments        *fakeDeployments
 }
 
-// clients give Helm's function lookup the Deployments of a cluster, whichever it requests.
-type clients struct {
+// fakeDeployments gives Helm's function lookup the Deployments of a cluster.
+type fakeDeployments struct {
 	dynamic.NamespaceableResourceInterface
 }
 
-func clusterWith(deployments ...runtime.Object) *clients {
+func clusterWith(deployments ...runtime.Object) *fakeDeployments {
 	resource := runtimeschema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	all := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[runtimeschema.GroupVersionResource]string{resource: "DeploymentList"}, deployments...)
-	return &clients{all.Resource(resource)}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[runtimeschema.GroupVersionResource]string{resource: "DeploymentList"}, deployments...)
+	return &fakeDeployments{client.Resource(resource)}
 }
 
-func (c *clients) GetClientFor(apiVersion, kind string) (dynamic.NamespaceableResourceInterface, bool, error) {
+func (d *fakeDeployments) GetClientFor(apiVersion, kind string) (dynamic.NamespaceableResourceInterface, bool, error) {
 	if apiVersion != "apps/v1" || kind != "Deployment" {
 		return nil, false, fmt.Errorf("looked up %s %s", apiVersion, kind)
 	}
-	return c.NamespaceableResourceInterface, true, nil
+	return d.NamespaceableResourceInterface, true, nil
 }
 
-// helm4 holds a chart for Helm 4, to which tests may add files.
-type helm4 struct{ chart *chart4.Chart }
-
-// helm3 is the same for Helm 3.
-type helm3 struct{ chart *chart3.Chart }
-
-// load reads the chart with both versions. The given files replace what other parts of the project generate into it (rules and
-// dashboards), so that the tests do not depend on them.
-func load(t *testing.T, files map[string]string) map[string]helm {
+// loadChart reads the chart. The rules and dashboards, which other parts of the project write, are replaced by small ones, so that the
+// snapshots do not depend on them.
+func loadChart(t *testing.T) *chart.Chart {
 	t.Helper()
-	four, err := loader4.LoadDir(chartDir)
-	if err != nil {
-		t.Fatalf("load the chart with Helm 4: %v", err)
-	}
-	three, err := loader3.LoadDir(chartDir)
-	if err != nil {
-		t.Fatalf("load the chart with Helm 3: %v", err)
-	}
-	foreign := func(name string) bool {
-		return name == "files/rules.yaml" || strings.HasPrefix(name, "dashboards/")
-	}
-	four.Files = slices.DeleteFunc(four.Files, func(f *common.File) bool { return foreign(f.Name) })
-	three.Files = slices.DeleteFunc(three.Files, func(f *chart3.File) bool { return foreign(f.Name) })
-	for name, text := range files {
-		four.Files = append(four.Files, &common.File{Name: name, Data: []byte(text)})
-		three.Files = append(three.Files, &chart3.File{Name: name, Data: []byte(text)})
-	}
-	return map[string]helm{"Helm 4": helm4{four}, "Helm 3": helm3{three}}
+	c := loadWholeChart(t)
+	c.Files = slices.DeleteFunc(c.Files, func(f *common.File) bool {
+		return f.Name == "files/rules.yaml" || strings.HasPrefix(f.Name, "dashboards/")
+	})
+	rules := "# Of a test.\ngroups:\n- name: test\n  rules:\n  - alert: Down\n    expr: up == 0\n    annotations:\n      summary: '{{ $labels.job }} is down.'\n      runbook_url: https://example.org/stoic/docs/runbooks/Down.md\n"
+	dashboard := "{\n  \"title\": \"{{job}}\"\n}\n"
+	c.Files = append(c.Files, &common.File{Name: "files/rules.yaml", Data: []byte(rules)}, &common.File{Name: "dashboards/operator.json", Data: []byte(dashboard)})
+	return c
 }
 
-func (h helm4) render(values map[string]any, served ...string) (map[string]string, error) {
-	return h.renderIn(place{release: release, namespace: namespace, served: served}, values)
+func loadWholeChart(t *testing.T) *chart.Chart {
+	t.Helper()
+	c, err := loader.LoadDir(chartDir)
+	if err != nil {
+		t.Fatalf("load the chart: %v", err)
+	}
+	return c
 }
 
-func (h helm4) renderIn(p place, values map[string]any) (map[string]string, error) {
+// render returns the text of each template, or why Helm rejects the values.
+func render(c *chart.Chart, values map[string]any, served ...string) (map[string]string, error) {
+	return renderIn(c, place{release: release, namespace: namespace, served: served}, values)
+}
+
+func renderIn(c *chart.Chart, p place, values map[string]any) (map[string]string, error) {
 	capabilities := common.DefaultCapabilities.Copy()
 	capabilities.APIVersions = append(slices.Clone(capabilities.APIVersions), p.served...)
-	all, err := util.ToRenderValues(h.chart, values, common.ReleaseOptions{Name: p.release, Namespace: p.namespace, Revision: 1, IsInstall: true}, capabilities)
+	options := common.ReleaseOptions{Name: p.release, Namespace: p.namespace, Revision: 1, IsInstall: true}
+	all, err := util.ToRenderValues(c, values, options, capabilities)
 	if err != nil {
 		return nil, err
 	}
-	if p.there != nil {
-		return engine.RenderWithClientProvider(h.chart, all, p.there)
+	if p.deployments != nil {
+		return engine.RenderWithClientProvider(c, all, p.deployments)
 	}
-	return engine.Render(h.chart, all)
+	return engine.Render(c, all)
 }
 
-func (h helm3) render(values map[string]any, served ...string) (map[string]string, error) {
-	return h.renderIn(place{release: release, namespace: namespace, served: served}, values)
-}
-
-func (h helm3) renderIn(p place, values map[string]any) (map[string]string, error) {
-	capabilities := util3.DefaultCapabilities.Copy()
-	capabilities.APIVersions = append(slices.Clone(capabilities.APIVersions), p.served...)
-	all, err := util3.ToRenderValues(h.chart, values, util3.ReleaseOptions{Name: p.release, Namespace: p.namespace, Revision: 1, IsInstall: true}, capabilities)
-	if err != nil {
-		return nil, err
-	}
-	if p.there != nil {
-		return engine3.RenderWithClientProvider(h.chart, all, p.there)
-	}
-	return engine3.Render(h.chart, all)
-}
-
-// both renders with the two versions, whose results must be identical.
-func both(t *testing.T, helms map[string]helm, values map[string]any, served ...string) map[string]string {
+func mustRender(t *testing.T, values string, served ...string) map[string]string {
 	t.Helper()
-	four, err := helms["Helm 4"].render(values, served...)
+	rendered, err := render(loadChart(t), parse(t, values), served...)
 	if err != nil {
-		t.Fatalf("render with Helm 4: %v", err)
+		t.Fatalf("render with %q: %v", values, err)
 	}
-	three, err := helms["Helm 3"].render(values, served...)
-	if err != nil {
-		t.Fatalf("render with Helm 3: %v", err)
-	}
-	for _, name := range slices.Sorted(maps.Keys(four)) {
-		if four[name] != three[name] {
-			t.Errorf("%s: Helm 4 renders\n%s\nand Helm 3\n%s", name, four[name], three[name])
-		}
-	}
-	if len(four) != len(three) {
-		t.Errorf("Helm 4 renders %d templates, Helm 3 %d", len(four), len(three))
-	}
-	return four
+	return rendered
 }
 
 // parse reads values that are written as YAML.
@@ -165,8 +117,8 @@ func parse(t *testing.T, text string) map[string]any {
 	return values
 }
 
-// documents splits rendered templates into documents, without NOTES.txt.
-func documents(rendered map[string]string) []string {
+// objectDocuments splits rendered templates into documents, without NOTES.txt.
+func objectDocuments(rendered map[string]string) []string {
 	return split(rendered, func(name string) bool { return name != notes })
 }
 

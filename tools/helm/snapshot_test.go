@@ -10,21 +10,12 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// other returns small versions of files that another part of the project generates. Text between braces is for Prometheus and Grafana.
-func other() map[string]string {
-	return map[string]string{
-		"files/rules.yaml":         "# Of a test.\ngroups:\n- name: test\n  rules:\n  - alert: Down\n    expr: up == 0\n    annotations:\n      summary: '{{ $labels.job }} is down.'\n      runbook_url: https://example.org/stoic/docs/runbooks/Down.md\n",
-		"dashboards/operator.json": "{\n  \"title\": \"{{job}}\"\n}\n",
-	}
-}
-
 // TestSnapshots: sets of values and what they render. The first line of an archive may list the kinds that the cluster serves.
 func TestSnapshots(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) < 6 {
 		t.Fatalf("found %d snapshots, %v", len(paths), err)
 	}
-	helms := load(t, other())
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
@@ -39,7 +30,7 @@ func TestSnapshots(t *testing.T) {
 			if list, says := strings.CutPrefix(first, "served: "); says {
 				served = strings.Fields(list)
 			}
-			got := text(both(t, helms, parse(t, string(archive.Files[0].Data)), served...))
+			got := text(mustRender(t, string(archive.Files[0].Data), served...))
 			if *update {
 				archive.Files = []txtar.File{archive.Files[0], {Name: "want", Data: []byte(got)}}
 				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {

@@ -6,6 +6,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -15,97 +19,109 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-const (
-	program = "stoic"
-	// predecessor is the command of the image of training-operator v1.9; a Deployment that names it continues to work.
-	predecessor = "manager"
-	// user is a number, so that the kubelet can verify that it is not root.
-	user = "65532:65532"
-)
-
-// artifact is the result of a build.
-type artifact struct {
-	version   string
-	platforms []v1.Platform
-	programs  [][]byte // by platform
-	images    []v1.Image
-	index     v1.ImageIndex
+// platformImage is the image for one architecture of Linux.
+type platformImage struct {
+	v1.Image
+	architecture string
+	program      []byte
 }
 
-func build(ctx context.Context, root string, f facts, platforms []v1.Platform) (*artifact, error) {
-	a := &artifact{version: f.Version, platforms: platforms, index: mutate.IndexMediaType(empty.Index, types.OCIImageIndex)}
-	var parts []mutate.IndexAddendum
-	for _, p := range platforms {
-		content, err := compile(ctx, root, f.Version, p)
+// build returns an image for each architecture, and the index of both.
+func build(ctx context.Context, o options) ([]platformImage, v1.ImageIndex, error) {
+	var images []platformImage
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, architecture := range strings.Split(o.architectures, ",") {
+		program, err := compile(ctx, o, architecture)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		image, err := assemble(content, f, p)
+		image, err := assemble(o, program, architecture)
 		if err != nil {
-			return nil, fmt.Errorf("assemble the image for %s: %w", p.String(), err)
+			return nil, nil, fmt.Errorf("assemble the image for %s: %w", architecture, err)
 		}
-		a.programs, a.images = append(a.programs, content), append(a.images, image)
-		parts = append(parts, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &p}})
+		images = append(images, platformImage{Image: image, architecture: architecture, program: program})
+		platform := &v1.Platform{OS: "linux", Architecture: architecture}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: platform}})
 	}
-	a.index = mutate.AppendManifests(a.index, parts...)
-	// Readers that see only the index, such as a registry's page, get the labels of the images' configurations.
-	index, ok := mutate.Annotations(a.index, f.labels()).(v1.ImageIndex)
-	if !ok {
-		return nil, fmt.Errorf("annotate the index: it is one no more")
-	}
-	a.index = index
-	return a, nil
+	return images, mutate.Annotations(index, o.labels()).(v1.ImageIndex), nil
 }
 
-// assemble puts a program into an image.
-func assemble(content []byte, f facts, p v1.Platform) (v1.Image, error) {
-	text, err := layer(content, f.Created)
+// compile returns the operator's program. Settings of Go that a user has for other programs do not change it.
+func compile(ctx context.Context, o options, architecture string) ([]byte, error) {
+	folder, err := os.MkdirTemp("", "stoic-image-")
+	if err != nil {
+		return nil, fmt.Errorf("compile the operator: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	file := filepath.Join(folder, "stoic")
+	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X stoic/cli/command.Version="+o.version, "-o", file, ".")
+	command.Dir = o.root
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+architecture, "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0")
+	if out, err := command.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("compile the operator for %s: %w\n%s", architecture, err, out)
+	}
+	return os.ReadFile(file)
+}
+
+// assemble puts a program into an image of one layer.
+func assemble(o options, program []byte, architecture string) (v1.Image, error) {
+	content, err := archive(program, o.created)
 	if err != nil {
 		return nil, err
 	}
-	files, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil },
-		tarball.WithMediaType(types.OCILayer))
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
+	layer, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
 	if err != nil {
-		return nil, fmt.Errorf("compress the layer: %w", err)
+		return nil, err
 	}
-	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	image, err := mutate.Append(base, mutate.Addendum{Layer: files, History: v1.History{
-		Created: v1.Time{Time: f.Created}, CreatedBy: "COPY --from=build /image/ /"}})
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	image, err = mutate.Append(image, mutate.Addendum{Layer: layer, History: v1.History{Created: v1.Time{Time: o.created}, CreatedBy: "tools/image"}})
 	if err != nil {
-		return nil, fmt.Errorf("add the layer: %w", err)
+		return nil, err
 	}
 	config, err := image.ConfigFile()
 	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
+		return nil, err
 	}
 	config = config.DeepCopy()
-	config.OS, config.Architecture, config.Created = p.OS, p.Architecture, v1.Time{Time: f.Created}
-	config.Config = v1.Config{User: user, Entrypoint: []string{"/" + program}, Labels: f.labels(), WorkingDir: "/",
-		Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}}
+	config.OS = "linux"
+	config.Architecture = architecture
+	config.Created = v1.Time{Time: o.created}
+	// The user is a number, so that the kubelet can see that it is not root.
+	config.Config = v1.Config{User: "65532:65532", Entrypoint: []string{"/stoic"}, WorkingDir: "/", Labels: o.labels()}
 	return mutate.ConfigFile(image, config)
 }
 
-// layer returns a tar archive of all files of the image, in the order of their names.
-func layer(content []byte, created time.Time) ([]byte, error) {
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for _, file := range []struct {
-		header tar.Header
-		body   []byte
-	}{
-		{tar.Header{Name: predecessor, Typeflag: tar.TypeSymlink, Linkname: program, Mode: 0o777}, nil},
-		{tar.Header{Name: program, Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(content))}, content},
-	} {
-		file.header.ModTime, file.header.Format = created, tar.FormatUSTAR
-		if err := w.WriteHeader(&file.header); err != nil {
-			return nil, fmt.Errorf("write %s into the layer: %w", file.header.Name, err)
-		}
-		if _, err := w.Write(file.body); err != nil {
-			return nil, fmt.Errorf("write %s into the layer: %w", file.header.Name, err)
-		}
+// archive returns the files of the image: the program, and a link with the name that it has in the image of training-operator v1.9.
+func archive(program []byte, created time.Time) ([]byte, error) {
+	var content bytes.Buffer
+	writer := tar.NewWriter(&content)
+	link := &tar.Header{Name: "manager", Typeflag: tar.TypeSymlink, Linkname: "stoic", Mode: 0o777, ModTime: created, Format: tar.FormatUSTAR}
+	if err := writer.WriteHeader(link); err != nil {
+		return nil, err
 	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("end the layer: %w", err)
+	file := &tar.Header{Name: "stoic", Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(program)), ModTime: created, Format: tar.FormatUSTAR}
+	if err := writer.WriteHeader(file); err != nil {
+		return nil, err
 	}
-	return out.Bytes(), nil
+	if _, err := writer.Write(program); err != nil {
+		return nil, err
+	}
+	if err := writer.Close(); err != nil {
+		return nil, err
+	}
+	return content.Bytes(), nil
+}
+
+// labels returns the labels of the images, which are the annotations of the index.
+func (o options) labels() map[string]string {
+	return map[string]string{
+		"org.opencontainers.image.title":       "stoic",
+		"org.opencontainers.image.description": "Kubernetes operator for training jobs of kubeflow.org",
+		"org.opencontainers.image.licenses":    "Apache-2.0",
+		"org.opencontainers.image.source":      o.source,
+		"org.opencontainers.image.version":     o.version,
+		"org.opencontainers.image.revision":    o.revision,
+		"org.opencontainers.image.created":     o.created.Format(time.RFC3339),
+	}
 }

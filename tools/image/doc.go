@@ -1,11 +1,8 @@
-// Command image answers the question: how is the image of the operator BUILT
-// WITHOUT A CONTAINER ENGINE, so that two builds of one commit are one digest?
+// Command image builds the image of the operator without a container engine.
 //
-//	go -C tools/image run . -out ../../bin/image [-version V] [-platforms linux/amd64,linux/arm64] [-sbom] [-push REF]
+//	go -C tools run ./image -out ../bin/image [-version V] [-source URL] [-push REF]
 //
-// It compiles the operator for each platform, puts the program into a layer of its own, and writes an index of the images: as an OCI
-// layout, and as one archive that "ctr images import" and "docker load" read. The output depends on the sources, the release of Go, and
-// the flags, but not on the folder, the user or the clock: its timestamps are the time of the commit.
-//
-// The Dockerfile makes the same content. The tests read the Dockerfile and compare.
+// It compiles the operator for amd64 and arm64, puts each program into a layer without a base image, and writes an index of the images as
+// an OCI layout, its digest, and an SBOM in SPDX 2.3 for each platform. Two builds of one commit have one digest: the times in the image
+// are those of the commit. docs/decisions/0013-image.md says why the project does not use ko.
 package main

@@ -1,5 +1,8 @@
+//go:build ignore
+
 // Command beside answers one question: WHAT DOES training-operator v1.9.4 COST? It runs the TFJob controller of that release from
-// its module, unchanged, without the webhooks and their certificates. docs/performance.md says how it is built and measured.
+// its module, unchanged, without the webhooks and their certificates. The requirements of that release differ from ours, so this file
+// is built in a module of its own: docs/performance.md says how.
 package main
 
 import (

@@ -198,7 +198,7 @@ func (m *maker) programs(ctx context.Context, s *Supplies) error {
 		{filepath.Join(m.root, "test/e2e/coredns"), "-s -w", []string{"."}},
 		// The operator itself, so that its two images, which are built in parallel, do not compile the same code twice.
 		{m.root, "-s -w", []string{".", "./test/e2e/pause", "./test/e2e/deliver"}},
-		{filepath.Join(m.root, "tools/image"), "-s -w", []string{"."}},
+		{filepath.Join(m.root, "tools"), "-s -w", []string{"./image"}},
 	} {
 		m.say("compile %s of %s", strings.Join(build.packages, ", "), build.folder)
 		c := exec.CommandContext(ctx, "go", append([]string{"build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", build.flags,
@@ -241,13 +241,16 @@ func (m *maker) before(ctx context.Context, s *Supplies) error {
 	return nil
 }
 
-// operator builds the image of the operator into a folder, as make image does.
+// operator builds the image of the operator into a folder, as make image does, and makes one file of it for containerd.
 func (m *maker) operator(ctx context.Context, root, folder, version string) error {
 	m.say("build the image of the operator of %s", root)
-	c := exec.CommandContext(ctx, filepath.Join(m.dir, "bin", "image"), "-root", root, "-out", folder, "-platforms", "linux/"+runtime.GOARCH,
+	c := exec.CommandContext(ctx, filepath.Join(m.dir, "bin", "image"), "-root", root, "-out", folder, "-architectures", runtime.GOARCH,
 		"-version", version, "-revision", version)
 	c.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=0")
-	return m.runContained(ctx, c)
+	if err := m.runContained(ctx, c); err != nil {
+		return err
+	}
+	return m.runContained(ctx, exec.CommandContext(ctx, "tar", "-C", filepath.Join(folder, "oci"), "-cf", filepath.Join(folder, "stoic.tar"), "."))
 }
 
 // containerPath returns the PATH of all images.

@@ -1,6 +1,6 @@
 // The database of known vulnerabilities, as a module. It has no package to import: `go mod tidy` would drop it from go.mod.
-// Update: go get -modfile=database.mod golang.org/x/vulndb@latest
-module stoic/tools/vuln
+// Update: go get -modfile=vulndb.mod golang.org/x/vulndb@latest
+module stoic/tools/vulndb
 
 go 1.26.0
 

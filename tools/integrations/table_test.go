@@ -1,0 +1,131 @@
+package integrations
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// table says what each program makes of a job in each state. docs/integrations.md shows the first columns.
+const table = `
+state                   | Argo CD     | Flux       | kstatus     | Argo Workflows | Katib     | Kueue        | Flyte   | Python SDK | Pipelines | arena
+new                     | Progressing | waits      | Current     | running        | running   |              | queued  | waits      | waits     | pending
+created                 | Progressing | InProgress | Current     | running        | running   |              | queued  | waits      | waits     | pending
+running                 | Progressing | InProgress | Current     | running        | running   | ready+active | running | waits      | waits     | Running
+restarting              | Progressing | InProgress | Current     | running        | running   |              | running | waits      | waits     | pending
+running-again           | Progressing | InProgress | Current     | running        | running   | ready+active | running | waits      | waits     | Running
+suspended               | Suspended   | InProgress | Current     | running        | running   | suspended    | queued  | waits      | waits     | pending
+suspended-while-running | Suspended   | InProgress | Current     | running        | running   | suspended    | error   | waits      | waits     | pending
+resumed                 | Progressing | InProgress | Current     | running        | running   | ready+active | running | waits      | waits     | Running
+succeeded               | Healthy     | Current    | Current     | succeeded      | succeeded | Succeeded    | success | returns    | Succeeded | Succeeded
+failed                  | Degraded    | Failed     | Current     | failed         | failed    | Failed       | failure | raises     | Failed    | Failed
+unobserved              | Progressing | InProgress | InProgress  | running        | running   | ready+active | running | waits      | waits     | Running
+rejected                | Degraded    | Failed     | Failed      | failed         | failed    | Failed       | failure | raises     | Failed    | Failed
+repaired                | Progressing | InProgress | Current     | running        | running   | ready+active | running | waits      | waits     | Running
+rejected-edit-suspended | Degraded    | Failed     | Failed      | running        | running   | suspended    | queued  | waits      | waits     | pending
+rejected-edit           | Degraded    | Failed     | Failed      | running        | running   | ready+active | running | waits      | waits     | Running
+repaired-edit           | Progressing | InProgress | Current     | running        | running   | ready+active | running | waits      | waits     | Running
+rejected-edit-succeeded | Degraded    | Failed     | Failed      | succeeded      | succeeded | Succeeded    | success | returns    | Succeeded | Succeeded
+deleted                 | Progressing | InProgress | Terminating | running        | running   | ready+active | running | waits      | waits     | Running
+`
+
+// parseTable returns what the table says by state and program.
+func parseTable() map[string]map[string]string {
+	cells := func(line string) []string {
+		all := strings.Split(line, "|")
+		for i := range all {
+			all[i] = strings.TrimSpace(all[i])
+		}
+		return all
+	}
+	lines := strings.Split(strings.TrimSpace(table), "\n")
+	head := cells(lines[0])
+	want := map[string]map[string]string{}
+	for _, line := range lines[1:] {
+		row := cells(line)
+		want[row[0]] = map[string]string{}
+		for i, name := range head[1:] {
+			want[row[0]][name] = row[i+1]
+		}
+	}
+	return want
+}
+
+// TestPrograms compares what programs make of jobs with the table. CRDs of training-operator 1.9 drop status.observedGeneration; each
+// program must say the same without it, except for a generation that was not observed.
+func TestPrograms(t *testing.T) {
+	want := parseTable()
+	states := map[string]bool{}
+	for _, j := range readJobs(t) {
+		states[j.state] = true
+		pruned := j.changed(func(object map[string]any) { unstructured.RemoveNestedField(object, "status", "observedGeneration") })
+		for _, p := range allPrograms(t) {
+			if got := p.read(j); got != want[j.state][p.name] && got != "-" {
+				t.Errorf("%s: %s says %q, want %q", j, p.name, got, want[j.state][p.name])
+			}
+			state := j.state
+			if state == "unobserved" {
+				state = "running"
+			}
+			if got := p.read(pruned); got != want[state][p.name] && got != "-" {
+				t.Errorf("%s, without observedGeneration: %s says %q, want %q", j, p.name, got, want[state][p.name])
+			}
+		}
+	}
+	if len(states) != len(want) {
+		t.Errorf("%d states of jobs, the table has %d", len(states), len(want))
+	}
+}
+
+// TestProgramsNotice checks that a rule distinguishes a wrong status from the right one.
+func TestProgramsNotice(t *testing.T) {
+	for _, test := range []struct{ program, state, was, becomes string }{
+		{"Argo CD", "rejected-edit", "Stalled", "Ignored"},
+		{"Argo CD", "succeeded", "Succeeded", "Complete"},
+		{"Flux", "failed", "Failed", "Aborted"},
+		{"Flux", "succeeded", "Succeeded", "Complete"},
+		{"kstatus", "rejected", "Stalled", "Rejected"},
+		{"Argo Workflows", "failed", "Failed", "Aborted"},
+		{"Katib", "succeeded", "Succeeded", "Complete"},
+		{"Kueue", "running", "Running", "Started"},
+		{"Flyte", "rejected", "Failed", "Rejected"},
+		{"Python SDK", "failed", "Failed", "Aborted"},
+		{"Pipelines", "succeeded", "Succeeded", "Complete"},
+		{"arena", "failed", "Created", "Succeeded"},
+	} {
+		for _, p := range allPrograms(t) {
+			if p.name != test.program {
+				continue
+			}
+			for _, j := range jobsIn(t, test.state) {
+				wrong := j.changed(func(object map[string]any) { renameCondition(object, test.was, test.becomes) })
+				if got := p.read(j); got != "-" && got == p.read(wrong) {
+					t.Errorf("%s: %s says %q also with the condition %s instead of %s", j, p.name, got, test.becomes, test.was)
+				}
+			}
+		}
+	}
+}
+
+func renameCondition(object map[string]any, was, becomes string) {
+	conditions, _, _ := unstructured.NestedSlice(object, "status", "conditions")
+	for _, c := range conditions {
+		if fields := c.(map[string]any); fields["type"] == was {
+			fields["type"] = becomes
+		}
+	}
+	_ = unstructured.SetNestedSlice(object, conditions, "status", "conditions")
+}
+
+// TestArgoCDMalformedStatus checks that a malformed status causes no error in a health script.
+func TestArgoCDMalformedStatus(t *testing.T) {
+	health := argoHealth(t)
+	for _, j := range jobsIn(t, "running") {
+		for _, status := range []any{"none", map[string]any{}, map[string]any{"conditions": "none"}, map[string]any{"conditions": []any{"none", map[string]any{"status": "True"}}}} {
+			if got := health(j.changed(func(object map[string]any) { object["status"] = status })); got != "Progressing" {
+				t.Errorf("%s with status %v: %s", j, status, got)
+			}
+		}
+	}
+}
