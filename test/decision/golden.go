@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	diff "github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
@@ -19,19 +22,47 @@ import (
 	"stoic/schema"
 )
 
+// Clock returns the time of every decision.
+func Clock() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+
 // Golden reads from each archive of testdata an object and what it owns, and compares the plan; with update it writes the plan. The first
 // file is the object; a file called refused lists what the API server has refused to create. A status in a plan must be written only once.
 func Golden(t *testing.T, watches []controller.Watch, least int, update bool) {
 	Archives(t, least, func(t *testing.T, file string, archive *txtar.Archive) {
-		c := &Cluster{T: t, Watches: watches}
-		object, all := c.read(t, archive)
-		decide := func(u *unstructured.Unstructured) schema.Plan {
-			return c.WatchOf(u.GetKind()).Decide(c.Observe(u, all))
-		}
+		object, others, refused := read(t, archive)
+		decide := func(u *unstructured.Unstructured) schema.Plan { return Decide(t, watches, u, refused, others...) }
 		plan := decide(object)
 		Compare(t, file, archive, plan, update)
 		WrittenOnce(t, object, plan, decide)
 	})
+}
+
+// Decide combines an object and what it owns among others as the engine does, and returns the plan.
+func Decide(t *testing.T, watches []controller.Watch, u *unstructured.Unstructured, refused []schema.Refusal, others ...*unstructured.Unstructured) schema.Plan {
+	t.Helper()
+	i := slices.IndexFunc(watches, func(w controller.Watch) bool { return w.Resource.Kind == u.GetKind() })
+	if i < 0 {
+		t.Fatalf("no watch of %s", u.GetKind())
+	}
+	result := watches[i].Convert(u)
+	seen := schema.Observed{Head: result.Head, Object: result.Object, Rejection: result.Rejection, Refused: refused, Now: Clock(), KeepsGeneration: true}
+	for _, owned := range watches[i].Owns {
+		selector, err := labels.Parse(owned.Selector)
+		if err != nil {
+			t.Fatalf("the selector of %s: %v", owned.Resource.Plural, err)
+		}
+		children := schema.Children{Resource: owned.Resource}
+		for _, d := range others {
+			owner := metav1.GetControllerOf(d)
+			if d.GetKind() != owned.Resource.Kind || owner == nil || owner.UID != u.GetUID() || d.GetNamespace() != u.GetNamespace() || !selector.Matches(labels.Set(d.GetLabels())) {
+				continue
+			}
+			children.Items = append(children.Items, schema.Child{Namespace: d.GetNamespace(), Name: d.GetName(), UID: d.GetUID(), ResourceVersion: d.GetResourceVersion(),
+				Created: d.GetCreationTimestamp().Time, Deleting: d.GetDeletionTimestamp() != nil, Object: owned.Slim(d)})
+		}
+		seen.Children = append(seen.Children, children)
+	}
+	return watches[i].Decide(seen)
 }
 
 // Archives tests with each archive of testdata; there must be at least so many.
@@ -68,39 +99,36 @@ func WrittenOnce(t *testing.T, object *unstructured.Unstructured, plan schema.Pl
 	}
 }
 
-// read returns the object of an archive, and all others.
-func (c *Cluster) read(t *testing.T, archive *txtar.Archive) (object *unstructured.Unstructured, all Objects) {
+// read returns the object of an archive, all other objects, and what was refused.
+func read(t *testing.T, archive *txtar.Archive) (object *unstructured.Unstructured, others []*unstructured.Unstructured, refused []schema.Refusal) {
 	t.Helper()
-	all = Objects{}
 	for _, part := range archive.Files {
-		u := &unstructured.Unstructured{}
 		switch part.Name {
 		case "plan":
 			continue
 		case "refused":
-			var refused []schema.Refusal
 			if err := yaml.Unmarshal(part.Data, &refused); err != nil {
 				t.Fatalf("%s: %v", part.Name, err)
 			}
 			for i := range refused {
 				refused[i].Since = Clock()
 			}
-			c.refused = map[types.UID][]schema.Refusal{object.GetUID(): refused}
 			continue
 		}
+		u := &unstructured.Unstructured{}
 		if err := ReadYAML(part.Data, &u.Object); err != nil {
 			t.Fatalf("%s: %v", part.Name, err)
 		}
 		if object == nil {
 			object = u
 		} else {
-			all[KeyOf(u)] = u
+			others = append(others, u)
 		}
 	}
 	if object == nil {
 		t.Fatal("an archive without an object")
 	}
-	return object, all
+	return object, others, refused
 }
 
 // ReadYAML reads YAML with the types of an API server's answers: whole numbers are int64.

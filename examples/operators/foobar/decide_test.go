@@ -1,14 +1,12 @@
 package foobar
 
 import (
-	"cmp"
 	"flag"
 	"testing"
 	"time"
 
 	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"stoic/controller"
@@ -86,17 +84,4 @@ func TestDecide(t *testing.T) {
 		decision.Compare(t, file, archive, plan, *update)
 		decision.WrittenOnce(t, object, plan, decide)
 	})
-}
-
-// object returns an object of a kind in JSON form.
-func object(kind, namespace, name string, uid types.UID, spec any) *unstructured.Unstructured {
-	meta := map[string]any{"name": name, "uid": string(uid), "generation": int64(1), "resourceVersion": "1"}
-	if namespace != "" {
-		meta["namespace"] = namespace
-	}
-	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": cmp.Or(map[string]string{"ConfigMap": "v1"}[kind], group+"/v1alpha1"), "kind": kind, "metadata": meta}}
-	if spec != nil {
-		u.Object["spec"] = spec
-	}
-	return u
 }
