@@ -21,10 +21,8 @@ func TestFailures(t *testing.T) {
 	t.Parallel() // it mostly waits
 	r := withOperator(t)
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
-		"init container":   initContainerFails,
 		"cause of the end": causeStaysReadable,
 		"disrupted":        disruptedIsReplaced,
-		"disrupted, Never": evictedUnderNever,
 	})
 }
 
@@ -61,21 +59,6 @@ func failedBy(code int, reason string, ago time.Duration, more string) string {
 }
 
 const byTheKubelet = `,"conditions":[{"type":"DisruptionTarget","status":"True","reason":"TerminationByKubelet","message":"node shuts down"}]`
-
-// initContainerFails: the restarts of an init container count, although its pod is Pending.
-func initContainerFails(t *testing.T, r *rig) {
-	ns := r.namespace(t, "init-container")
-	r.serve(t, ns)
-	r.apply(t, ns, manifest("job", unplaced("backoffLimit: 2", "restartPolicy: OnFailure")))
-	r.awaitPods(t, ns, "job", 1)
-	r.saysOfPod(t, ns, "job-worker-0", `{"phase":"Pending","initContainerStatuses":[{"name":"download","image":"i","imageID":"","ready":false,"restartCount":5,
-		"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":3,"reason":"Error"}}}]}`)
-	head := r.awaitState(t, ns, "job", training.Failed)
-	want := "Job job has failed because it has reached the specified backoff limit. First: pod job-worker-0, init container download, exit code 3 (Error)."
-	if got := head.Status.Condition(training.Failed).Message; got != want {
-		t.Errorf("message: %s, want %s", got, want)
-	}
-}
 
 // causeStaysReadable: when all pods are gone, the condition, the event and the ledger still say which one failed first.
 func causeStaysReadable(t *testing.T, r *rig) {
@@ -127,19 +110,6 @@ func disruptedIsReplaced(t *testing.T, r *rig) {
 	if now := r.pods(t, ns, "job"); now["job-worker-0"] != before["job-worker-0"] {
 		t.Error("the other replica was restarted, too")
 	}
-}
-
-// evictedUnderNever: an evicted pod is replaced under Never, and then a failure of its own ends the job.
-func evictedUnderNever(t *testing.T, r *rig) {
-	ns := r.namespace(t, "evicted-never")
-	r.serve(t, ns)
-	r.apply(t, ns, manifest("job", unplaced("", "restartPolicy: Never")))
-	r.awaitPods(t, ns, "job", 1)
-	before := r.pods(t, ns, "job")
-	r.saysOfPod(t, ns, "job-worker-0", `{"phase":"Failed","reason":"Evicted","message":"The node was low on resource: memory."}`)
-	r.awaitSuccessor(t, ns, "job-worker-0", before)
-	r.saysOfPod(t, ns, "job-worker-0", failedBy(1, "Error", 0, ""))
-	r.awaitState(t, ns, "job", training.Failed)
 }
 
 // awaitSuccessor awaits another pod of that name, in place of the one that was there before.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -27,7 +26,6 @@ func TestMPIJob(t *testing.T) {
 		"somebody else's Role":   mpiForeignRole,
 	})
 	sideBySide(t, withOperator(t).of(kinds.MPIJob()), map[string]func(*testing.T, *rig){
-		"names":                       mpiNames,
 		"room for some workers":       mpiElastic,
 		"an author's service account": mpiOwnAccount,
 		"a Role that is refused":      mpiRefusedRole,
@@ -108,26 +106,6 @@ func mpiHappyPath(t *testing.T, r *rig) {
 			t.Errorf("%d requests to change %s", n, resource)
 		}
 	}
-}
-
-// mpiNames: a job without services may have any name that its pods and their labels can have.
-func mpiNames(t *testing.T, r *rig) {
-	ns := r.namespace(t, "mpi-names")
-	r.serve(t, ns)
-	names := []string{"3d-unet", "my.job", "1", strings.Repeat("a", 63)}
-	for _, name := range names {
-		r.apply(t, ns, mpiManifest(strconv.Quote(name), "", 2, "1s"))
-	}
-	for _, name := range names {
-		r.awaitState(t, ns, name, training.Succeeded)
-	}
-	for _, e := range r.events(t, ns, "my.job") {
-		if e.Type == "Warning" {
-			t.Errorf("%v", e)
-		}
-	}
-	r.apply(t, ns, mpiManifest(strings.Repeat("a", 64), "", 2, "1s"))
-	r.awaitRejected(t, ns, strings.Repeat("a", 64))
 }
 
 // mpiElastic: a launcher that discovers its hosts starts with the workers for which there is room, and finds them. A static

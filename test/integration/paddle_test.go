@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -57,36 +56,4 @@ func paddleMasters(t *testing.T, r *rig) {
 	}
 	ends("job-master-1")
 	r.awaitState(t, ns, "job", training.Succeeded)
-}
-
-// paddleElastic: the autoscaler of an elastic PaddleJob is created and deleted with it. Its writes to the scale of the job take effect.
-func paddleElastic(t *testing.T, r *rig) {
-	kind := kinds.PaddleJob()
-	ns := r.namespace(t, "paddle-elastic")
-	r.serve(t, ns)
-	job := func(policy map[string]any) string {
-		return paddleManifest("job", map[string]any{"Worker": replicaTypeOf(kind, 1, "OnFailure", nil)}, map[string]any{"runPolicy": policy,
-			"elasticPolicy": map[string]any{"minReplicas": 1, "maxReplicas": 3, "metrics": []any{map[string]any{"type": "Resource",
-				"resource": map[string]any{"name": "cpu", "target": map[string]any{"type": "Utilization", "averageUtilization": 80}}}}}})
-	}
-	r.apply(t, ns, job(map[string]any{"suspend": false}))
-	found := r.awaitDependent(t, training.Autoscalers(), ns, "job", true)
-	const want = `{"maxReplicas":3,"metrics":[{"resource":{"name":"cpu","target":{"averageUtilization":80,"type":"Utilization"}},"type":"Resource"}],` +
-		`"minReplicas":1,"scaleTargetRef":{"apiVersion":"kubeflow.org/v1","kind":"PaddleJob","name":"job"}}`
-	if spec, _ := json.Marshal(found.Object["spec"]); string(spec) != want {
-		t.Errorf("its spec is\n%s, want\n%s", spec, want)
-	}
-	r.awaitActive(t, ns, "job", 1)
-	r.kubectl(t, nil, "-n", ns, "scale", "paddlejob/job", "--replicas=3")
-	r.awaitActive(t, ns, "job", 3)
-	r.kubectl(t, nil, "-n", ns, "patch", "paddlejob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
-	r.awaitDependent(t, training.Autoscalers(), ns, "job", false)
-	r.kubectl(t, nil, "-n", ns, "patch", "paddlejob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":false}}}`)
-	if again := r.awaitDependent(t, training.Autoscalers(), ns, "job", true); again.GetUID() == found.GetUID() {
-		t.Error("the autoscaler was not recreated")
-	}
-	r.awaitActive(t, ns, "job", 3)
-	r.kubectl(t, nil, "-n", ns, "patch", "paddlejob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"activeDeadlineSeconds":1}}}`)
-	r.awaitState(t, ns, "job", training.Failed)
-	r.awaitDependent(t, training.Autoscalers(), ns, "job", false)
 }

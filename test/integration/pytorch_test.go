@@ -19,7 +19,6 @@ func TestSpecialKinds(t *testing.T) {
 	sideBySide(t, withOperator(t), map[string]func(*testing.T, *rig){
 		"elastic PyTorchJob":     func(t *testing.T, r *rig) { pyElastic(t, r.of(kinds.PyTorchJob())) },
 		"masters of a PaddleJob": func(t *testing.T, r *rig) { paddleMasters(t, r.of(kinds.PaddleJob())) },
-		"elastic PaddleJob":      func(t *testing.T, r *rig) { paddleElastic(t, r.of(kinds.PaddleJob())) },
 	})
 }
 
