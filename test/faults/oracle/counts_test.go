@@ -1,30 +1,11 @@
 package oracle
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
 	"stoic/test/faults/history"
 )
-
-// TestTaken: what others have deleted is recreated once, and not twice.
-func TestTaken(t *testing.T) {
-	for made, want := range map[int]int{0: 2, 1: 0, 2: 2} {
-		s := good(t)
-		s.tell("ADDED Service job-worker-0 s0", "")
-		reference := Observe(Jobs(), history.Of(aJob(), s.versions...), s.journal)
-		for i := range made {
-			s.tell(fmt.Sprintf("DELETED Service job-worker-0 s%d", i), "")
-			s.tell(fmt.Sprintf("ADDED Service job-worker-0 s%d", i+1), "")
-		}
-		s.limits.Taken = map[string]map[string]int{"services": {"JOB-worker-0": 1}}
-		found := s.judge(reference)
-		if len(found) != want {
-			t.Errorf("made %d times again: %v", made, found)
-		}
-	}
-}
 
 // TestRecreated: an object that others removed for a while is replaced by one, under any name, and by nothing else.
 func TestRecreated(t *testing.T) {

@@ -10,5 +10,4 @@
 //	O5  each error of a rejected object is reported once, and is in a condition
 //	O6  no invariant is ever broken
 //	O7  memory and open files are bounded (judged by whoever runs it)
-//	O8  healthy jobs beside it are as fast as without faults (Slower, over all runs)
 package oracle

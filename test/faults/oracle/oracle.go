@@ -17,7 +17,7 @@ import (
 
 // Violation is one thing that an operator did and should not have done, or the reverse.
 type Violation struct {
-	Oracle string // O1 to O8
+	Oracle string // O1 to O7
 	Text   string
 }
 
@@ -73,8 +73,6 @@ type Limits struct {
 	Malformed func(job *unstructured.Unstructured) string
 	// Paths are those of the fields for which the job is rejected at some point of its run.
 	Paths []string
-	// Taken counts what others have deleted and the operator recreates: each object is created and deleted that much more often.
-	Taken map[string]map[string]int
 	// Recreated is how many more objects of a resource may be created and deleted, because others deleted some. For these
 	// resources names do not count: a replacement may have another name.
 	Recreated map[string]int
@@ -138,8 +136,8 @@ func Judge(rules Rules, run *history.Run, journal, lists []proxy.Entry, against 
 		}
 	}
 	add("O1", endState(against.Digest, found.Digest)...)
-	add("O2", counts("created", sum(against.Created, limits.Taken), found.Created, limits.Recreated)...)
-	add("O2", counts("deleted", sum(against.Deleted, limits.Taken), found.Deleted, limits.Recreated)...)
+	add("O2", counts("created", against.Created, found.Created, limits.Recreated)...)
+	add("O2", counts("deleted", against.Deleted, found.Deleted, limits.Recreated)...)
 	add("O5", c.reported()...)
 	all = append(all, c.always()...)
 	add("O6", atMost("writes", found.Writes, orElse(limits.Writes, rules.Writes(against.Writes)))...)
@@ -181,22 +179,6 @@ func endState(want, got string) []string {
 		return nil
 	}
 	return []string{"the end state differs (-want +got):\n" + cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))}
-}
-
-// sum returns the sum of two counts.
-func sum(a, b map[string]map[string]int) map[string]map[string]int {
-	all := map[string]map[string]int{}
-	for _, counted := range []map[string]map[string]int{a, b} {
-		for resource, names := range counted {
-			if all[resource] == nil {
-				all[resource] = map[string]int{}
-			}
-			for name, n := range names {
-				all[resource][name] += n
-			}
-		}
-	}
-	return all
 }
 
 // counts compares how often each object was created, or deleted. Of a resource with an allowance in more, it compares the totals.

@@ -58,22 +58,6 @@ func (c *Case) reported() (found []string) {
 	return found
 }
 
-const (
-	// slower is by what factor healthy objects may take longer beside faults than without. slack is the part of it that is due to
-	// the machine.
-	slower, slack = 1.2, 200 * time.Millisecond
-	// enough is how many durations give a meaningful median.
-	enough = 15
-)
-
-// Slower reports whether healthy objects took longer beside faults than without, in the same run (O8). It is false for too few objects.
-func Slower(without, beside []time.Duration) bool {
-	if len(without) < enough || len(beside) < enough {
-		return false
-	}
-	return Quantile(beside, 0.5) > time.Duration(slower*float64(Quantile(without, 0.5)))+slack
-}
-
 // Quantile returns the duration that the given part of them does not exceed.
 func Quantile(all []time.Duration, part float64) time.Duration {
 	if len(all) == 0 {
