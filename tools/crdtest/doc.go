@@ -1,4 +1,4 @@
-// Package crdtest asks the API server's own code whether it would accept our CRDs. It holds only tests:
+// Package crdtest asks the API server's own code which objects it accepts under our CRDs. It holds only tests:
 //
 //	cd tools && go test -count=1 ./crdtest
 //

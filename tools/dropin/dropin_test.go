@@ -176,27 +176,3 @@ func text(value ast.Expr) string {
 	}
 	return fmt.Sprintf("%T", value)
 }
-
-// TestDropInNotices: the comparison notices a field that is missing, one of another type, and one with another name in JSON.
-func TestDropInNotices(t *testing.T) {
-	type inner struct{ A, B int }
-	place := func(is any) []string {
-		d := &dropIn{seen: map[reflect.Type]bool{}}
-		d.compare("x", reflect.TypeFor[struct {
-			Same    string `json:"same"`
-			Renamed string `json:"before"`
-			Typed   *inner
-			Gone    int
-		}](), reflect.TypeOf(is))
-		return d.found
-	}
-	got := place(struct {
-		Same    string `json:"same,omitempty"`
-		Renamed string `json:"after"`
-		Typed   inner
-	}{})
-	want := []string{`.Renamed: was "before" in JSON, is "after"`, ".Typed: was *dropin.inner, is dropin.inner", ".Gone: is not there"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}

@@ -78,36 +78,6 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestProgramsNotice checks that a rule distinguishes a wrong status from the right one.
-func TestProgramsNotice(t *testing.T) {
-	for _, test := range []struct{ program, state, was, becomes string }{
-		{"Argo CD", "rejected-edit", "Stalled", "Ignored"},
-		{"Argo CD", "succeeded", "Succeeded", "Complete"},
-		{"Flux", "failed", "Failed", "Aborted"},
-		{"Flux", "succeeded", "Succeeded", "Complete"},
-		{"kstatus", "rejected", "Stalled", "Rejected"},
-		{"Argo Workflows", "failed", "Failed", "Aborted"},
-		{"Katib", "succeeded", "Succeeded", "Complete"},
-		{"Kueue", "running", "Running", "Started"},
-		{"Flyte", "rejected", "Failed", "Rejected"},
-		{"Python SDK", "failed", "Failed", "Aborted"},
-		{"Pipelines", "succeeded", "Succeeded", "Complete"},
-		{"arena", "failed", "Created", "Succeeded"},
-	} {
-		for _, p := range allPrograms(t) {
-			if p.name != test.program {
-				continue
-			}
-			for _, j := range jobsIn(t, test.state) {
-				wrong := j.changed(func(object map[string]any) { renameCondition(object, test.was, test.becomes) })
-				if got := p.read(j); got != "-" && got == p.read(wrong) {
-					t.Errorf("%s: %s says %q also with the condition %s instead of %s", j, p.name, got, test.becomes, test.was)
-				}
-			}
-		}
-	}
-}
-
 func renameCondition(object map[string]any, was, becomes string) {
 	conditions, _, _ := unstructured.NestedSlice(object, "status", "conditions")
 	for _, c := range conditions {
