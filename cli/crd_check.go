@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"stoic/cli/checkout"
 	"stoic/cli/command"
 	"stoic/schema"
 	"stoic/schema/crd/check"
@@ -27,8 +25,6 @@ type crdCheckFlags struct {
 	ignored   []schema.Code // what ignore names; set by check
 	strict    bool
 	against   []string
-	engine    string
-	offline   bool
 }
 
 func newCRDCheckCommand() *cobra.Command {
@@ -43,16 +39,12 @@ converts between, and more. Objects of other kinds are skipped. It needs no clus
 
 With --against it tells which objects that a former definition has let through the new one would refuse, or would cut.
 
-What an API server refuses is found by its own code, which is compiled at the first call (a minute or two): it needs the
-go command and the sources of stoic, as "stoic crd generate" does. Where they are not, only what stands around the schemas
-is looked for (the names, the scope, the versions) and whether they are structural. A note says that what an API server
-refuses else was not: types and names within schemas, rules in CEL, defaults, the change of what --against names. --offline
-leaves it out without a note.
+What an API server refuses is found by the API server's own code: types and names within schemas, rules in CEL, defaults,
+and with --against the change.
 
 "stoic explain CODE" says more about a code.
 
-Exit code: 0 no error, 1 an error, or with --strict a warning or something that was not checked, 2 a file could not be
-read or the call was wrong, 130 it was interrupted.`,
+Exit code: 0 no error, 1 an error, or with --strict a warning, 2 a file could not be read or the call was wrong, 130 it was interrupted.`,
 		Example: `  # Check what "stoic crd generate" has written
   stoic crd check deploy/crd
 
@@ -74,10 +66,8 @@ read or the call was wrong, 130 it was interrupted.`,
 	registerFiles(flags, &f.files, &f.recursive)
 	flags.StringVarP(&f.output, "output", "o", "text", `"text", "json" for programs, "github" for GitHub Actions, or "sarif" for code scanning`)
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "pass over problems with this `code`; may be given more than once")
-	flags.BoolVar(&f.strict, "strict", false, "exit with 1 on warnings, too, and on what was not checked")
+	flags.BoolVar(&f.strict, "strict", false, "exit with 1 on warnings, too")
 	flags.StringSliceVar(&f.against, "against", nil, "a `file` or folder of the definitions that these take the place of; may be given more than once")
-	flags.BoolVar(&f.offline, "offline", false, "leave out what needs the go command: most of what an API server refuses, such as types, rules in CEL and defaults, is not looked for")
-	registerEngine(cmd, &f.engine)
 	_ = cmd.MarkFlagFilename("against", "yaml", "yml", "json") // the flag is defined above
 	meaning := func(code schema.Code) string { return check.TopicOf(code).Meaning }
 	command.CompleteFlags(cmd, map[string]cobra.CompletionFunc{"output": command.OneOf("text", "json", "github", "sarif"), "ignore": completeCodes(check.Codes, meaning)})
@@ -93,8 +83,6 @@ func (f *crdCheckFlags) check() (err error) {
 		return command.UsageError(errors.New("nothing to check: name a file or a folder, or - for standard input"))
 	case slices.Contains(f.against, "-"):
 		return command.UsageError(errors.New("--against: names a file or a folder; standard input is for what is checked"))
-	case f.offline && f.engine != "":
-		return command.UsageError(errors.New("--engine: has no use with --offline; leave out one of them"))
 	}
 	f.ignored, err = codesOf(f.ignore, check.Codes())
 	return err
@@ -118,15 +106,8 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 		return unread // a report would say that nothing is wrong
 	}
 	f.compare(&r, entries, old)
-	complete := f.offline
-	if !f.offline {
-		err := f.askServer(cmd.Context(), entries, old)
-		if cmd.Context().Err() != nil {
-			return failure(cmd, err)
-		}
-		if complete = err == nil; !complete {
-			r.Notes = append(r.Notes, "what only the code of an API server finds was not looked for: types and names within schemas, rules in CEL, defaults: "+schema.Clean(err.Error(), 400))
-		}
+	if err := askServer(cmd.Context(), entries, old); err != nil {
+		return failure(cmd, err)
 	}
 	for _, e := range entries {
 		object := checked{file: e.file, name: nameIn(e.raw)}
@@ -147,7 +128,7 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 	switch {
 	case unread != nil:
 		return unread
-	case r.Summary.Errors > 0, f.strict && (r.Summary.Warnings > 0 || !complete):
+	case r.Summary.Errors > 0, f.strict && r.Summary.Warnings > 0:
 		return &command.ExitError{Code: 1}
 	}
 	return nil
@@ -258,38 +239,20 @@ func (f *crdCheckFlags) compare(r *report, entries []*crdEntry, old map[string]*
 	}
 }
 
-// askServer adds what the code of the API server reports about the CRDs, and about the changes from former ones.
-func (f *crdCheckFlags) askServer(ctx context.Context, entries []*crdEntry, old map[string]*crdv1.CustomResourceDefinition) error {
-	type question struct {
-		CRD *crdv1.CustomResourceDefinition `json:"crd"`
-		Old *crdv1.CustomResourceDefinition `json:"old"`
-	}
-	var questions bytes.Buffer
-	var asked []*crdEntry
+// askServer adds what the API server's code reports about the CRDs, and about the changes from former ones.
+func askServer(ctx context.Context, entries []*crdEntry, old map[string]*crdv1.CustomResourceDefinition) error {
 	for _, e := range entries {
-		if e.crd != nil {
-			questions.Write(schema.JSON(question{e.crd, old[e.crd.Name]}))
-			asked = append(asked, e)
+		if ctx.Err() != nil {
+			return command.ErrInterrupted
 		}
-	}
-	if len(asked) == 0 {
-		return nil
-	}
-	engine, err := checkout.Find(ctx, f.engine, ".")
-	if err != nil {
-		return err
-	}
-	out, err := checkout.Run(ctx, engine, "./crdcheck", questions.Bytes())
-	if err != nil {
-		return err
-	}
-	answers := json.NewDecoder(bytes.NewReader(out))
-	for _, e := range asked {
-		var refused []check.Refusal
-		if err := answers.Decode(&refused); err != nil {
-			return fmt.Errorf("read what crdcheck says: %w", err)
+		if e.crd == nil {
+			continue
 		}
-		e.found = append(e.found, check.Refusals(e.crd, refused, e.found)...)
+		refused, err := check.Server(e.crd, old[e.crd.Name], e.found)
+		if err != nil {
+			return fmt.Errorf("%s: %w", oneLine(e.file), err)
+		}
+		e.found = append(e.found, refused...)
 	}
 	return nil
 }

@@ -151,12 +151,9 @@ items:
 
 // TestCRDCheck: problems are reported at their position, both those found without an API server and those that its code finds.
 func TestCRDCheck(t *testing.T) {
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "mixed.yaml"), []byte(mixed))
+	write(t, filepath.Join(folder, "right.yaml"), []byte(strings.NewReplacer(", default: x", "", "self.nope()", "size(self) > 0").Replace(mixed)))
 	write(t, filepath.Join(folder, "rule.yaml"), []byte(strings.Replace(mixed, ", default: x", "", 1)))
 	write(t, filepath.Join(folder, "old.yaml"), []byte(strings.NewReplacer("maxLength: 9", "maxLength: 10", "name: v1", "name: v2", "default: x", "default: 1", "- rule: self.nope()", "[]").Replace(mixed)))
 	write(t, filepath.Join(folder, "none.yaml"), []byte("kind: ConfigMap\n"))
@@ -170,33 +167,31 @@ func TestCRDCheck(t *testing.T) {
 		out  []string
 		says string // on standard error
 	}{
-		{"mixed.yaml --offline", 0, []string{
-			"mixed.yaml:31:27: warning: spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.name.x-kubernetes-validations[0]: found the rule \"self.nope()\", must be evaluable",
-			"mixed.yaml:33:19: warning: spec.versions[0].schema.openAPIV3Schema.properties.status: found a status without observedGeneration, must have one, of type integer [NoObservedGeneration]",
-			"mixed.yaml: CustomResourceDefinition widgets.example.com: 2 warnings\n1 document checked, 0 rejected, 2 warnings, 1 of other kinds skipped\n"}, ""},
-		{"mixed.yaml --offline --strict", 1, nil, ""},
-		{"mixed.yaml --offline --strict --ignore NoObservedGeneration,StatusAtRisk", 0, []string{"2 findings ignored"}, ""},
-		{"refused.yaml --offline", 1, []string{
+		{"right.yaml", 0, []string{
+			"right.yaml:31:27: warning: spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.name.x-kubernetes-validations[0]: found the rule \"size(self) > 0\", must be evaluable",
+			"right.yaml:33:19: warning: spec.versions[0].schema.openAPIV3Schema.properties.status: found a status without observedGeneration, must have one, of type integer [NoObservedGeneration]",
+			"right.yaml: CustomResourceDefinition widgets.example.com: 2 warnings\n1 document checked, 0 rejected, 2 warnings, 1 of other kinds skipped\n"}, ""},
+		{"right.yaml --strict", 1, nil, ""},
+		{"right.yaml --strict --ignore NoObservedGeneration,StatusAtRisk", 0, []string{"2 findings ignored"}, ""},
+		{"refused.yaml", 1, []string{
 			`refused.yaml:9:22: error: metadata.name: found "widget.example.com", must be "widgets.example.com", PLURAL.GROUP [RefusedByServer]`,
 			`refused.yaml:12:14: error: spec.scope: found "Global", must be "Namespaced" or "Cluster" [RefusedByServer]`,
 			`refused.yaml:16:11: warning: spec.versions[0].serve: must be a field of a CustomResourceDefinition; API servers drop it; kubectl apply refuses it [FieldDropped]`,
 			`refused.yaml:26:39: warning: spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.size.foo: must be a field of`}, ""},
-		{"refused.yaml --engine " + root, 1, []string{"widget.example.com: 4 errors, 4 warnings"}, ""},
-		{"mixed.yaml --engine " + root, 1, []string{
+		{"refused.yaml", 1, []string{"widget.example.com: 4 errors, 4 warnings"}, ""},
+		{"mixed.yaml", 1, []string{
 			"mixed.yaml:26:52: error: spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.size.default: must be of type integer: \"string\" [DefaultRefused]"}, ""},
-		{"rule.yaml --engine " + root, 1, []string{
+		{"rule.yaml", 1, []string{
 			"rule.yaml:31:33: error: spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.name.x-kubernetes-validations[0].rule: ", "undeclared reference to 'nope'", "[RuleRefused]"}, ""},
-		{"mixed.yaml", 0, []string{"2 warnings"}, "note: what only the code of an API server finds was not looked for: types and names within schemas, rules in CEL, defaults: the sources of stoic were not found"},
-		{"mixed.yaml --strict --ignore NoObservedGeneration,StatusAtRisk", 1, nil, "note: what only the code of an API server finds was not looked for"},
-		{"mixed.yaml --offline --against old.yaml", 1, []string{"found the new rule \"self.nope()\"", "found 9, must be at least 10, as it was [RejectsStored]", "no version \"v2\", in which objects may be stored, must have it until none is"}, ""},
-		{"mixed.yaml --against old.yaml --engine " + root, 1, []string{"status.storedVersions[0]: ", "v2 was previously a storage version", "[RefusedByServer]"}, ""},
-		{"mixed.yaml --offline --against none.yaml", 2, nil, "--against none.yaml: no CustomResourceDefinition was found"},
-		{"mixed.yaml --offline --against beta.yaml", 2, nil, `--against beta.yaml: apiVersion: found "apiextensions.k8s.io/v1beta1"`},
-		{"none.yaml --offline", 2, nil, "no CustomResourceDefinition was found"},
-		{"beta.yaml --offline", 1, []string{`beta.yaml:1:13: error: apiVersion: found "apiextensions.k8s.io/v1beta1", must be "apiextensions.k8s.io/v1" [RefusedByServer]`}, ""},
-		{"typed.yaml --offline", 1, []string{"found number, must be of type bool [RefusedByServer]"}, ""},
-		{"mixed.yaml --offline -o github", 0, []string{"::warning file=mixed.yaml,line=31,col=27,title=StatusAtRisk::spec.versions[0]"}, ""},
-		{"mixed.yaml --offline -o sarif", 0, []string{`"id": "StatusBlocked"`, `"ruleId": "StatusAtRisk"`, `"startLine": 31`}, ""},
+		{"mixed.yaml --against old.yaml", 1, []string{"found the new rule \"self.nope()\"", "found 9, must be at least 10, as it was [RejectsStored]", "no version \"v2\", in which objects may be stored, must have it until none is"}, ""},
+		{"mixed.yaml --against old.yaml", 1, []string{"status.storedVersions[0]: ", "v2 was previously a storage version", "[RefusedByServer]"}, ""},
+		{"mixed.yaml --against none.yaml", 2, nil, "--against none.yaml: no CustomResourceDefinition was found"},
+		{"mixed.yaml --against beta.yaml", 2, nil, `--against beta.yaml: apiVersion: found "apiextensions.k8s.io/v1beta1"`},
+		{"none.yaml", 2, nil, "no CustomResourceDefinition was found"},
+		{"beta.yaml", 1, []string{`beta.yaml:1:13: error: apiVersion: found "apiextensions.k8s.io/v1beta1", must be "apiextensions.k8s.io/v1" [RefusedByServer]`}, ""},
+		{"typed.yaml", 1, []string{"found number, must be of type bool [RefusedByServer]"}, ""},
+		{"right.yaml -o github", 0, []string{"::warning file=right.yaml,line=31,col=27,title=StatusAtRisk::spec.versions[0]"}, ""},
+		{"right.yaml -o sarif", 0, []string{`"id": "StatusBlocked"`, `"ruleId": "StatusAtRisk"`, `"startLine": 31`}, ""},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			out, errOut, code := called(append([]string{"stoic", "crd", "check"}, strings.Fields(test.args)...)...)
@@ -215,7 +210,7 @@ func TestCRDCheck(t *testing.T) {
 // TestCRDCheckForPrograms: JSON is the report of stoic validate, and standard input is a file.
 func TestCRDCheckForPrograms(t *testing.T) {
 	var out, errOut bytes.Buffer
-	code := Main([]string{"stoic", "crd", "check", "--offline", "-o", "json", "-"}, strings.NewReader(mixed), &out, &errOut)
+	code := Main([]string{"stoic", "crd", "check", "-o", "json", "-"}, strings.NewReader(mixed), &out, &errOut)
 	var r report
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil || code != 0 || errOut.Len() > 0 {
 		t.Fatalf("code %d, %v, %s", code, err, errOut.String())

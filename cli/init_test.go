@@ -57,7 +57,7 @@ func TestInitOperator(t *testing.T) {
 			if diff := cmp.Diff(before, filesIn(t, folder)); diff != "" {
 				t.Errorf("make changes what was written (-before +after):\n%s", diff)
 			}
-			shell(t, folder, "kubectl kustomize deploy && go run stoic/cmd/stoic crd check deploy/crd --offline --strict")
+			shell(t, folder, "kubectl kustomize deploy && go run stoic/cmd/stoic crd check deploy/crd --strict")
 			if left, err := filepath.Glob(filepath.Join(filepath.Dir(folder), ".*")); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)
 			}

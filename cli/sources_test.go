@@ -75,7 +75,7 @@ func TestNothingIsPassedOver(t *testing.T) {
 		if code != 1 || !strings.Contains(talk, test.want) {
 			t.Errorf("convert %s: exit %d, stdout %q, stderr %q", name, code, out, talk)
 		}
-		out, _, code = called("stoic", "crd", "check", "--offline", "x.yaml")
+		out, _, code = called("stoic", "crd", "check", "x.yaml")
 		if code != 1 || !strings.Contains(out, test.want) {
 			t.Errorf("crd check %s: exit %d, %s", name, code, out)
 		}
@@ -102,7 +102,7 @@ func TestListsOfOthers(t *testing.T) {
 		{"validate widgets.yaml", "0 documents checked, 0 rejected, 1 of other kinds skipped", 0},
 		{"validate --crd crd.yaml widgets.yaml", "widgets.yaml:1:1: error: " + list, 1},
 		{"validate --crd definitions.yaml patch.json", "--crd definitions.yaml: line 1: " + list, 2},
-		{"crd check --offline definitions.yaml", "definitions.yaml:1:1: error: " + list, 1},
+		{"crd check definitions.yaml", "definitions.yaml:1:1: error: " + list, 1},
 		{"convert patch.json", "patch.json:1:1: error: found a list, must be an object", 1},
 	} {
 		out, talk, code := called(append([]string{"stoic"}, strings.Fields(test.call)...)...)
@@ -223,8 +223,8 @@ func TestInterruptedWhileItReadsFiles(t *testing.T) {
 		"--crd":       {"validate", "x", "--crd"},
 		"convert":     {"convert"},
 		"certificate": {"webhook", "certificate", "-f"},
-		"crd check":   {"crd", "check", "--offline"},
-		"--against":   {"crd", "check", "--offline", "x", "--against"},
+		"crd check":   {"crd", "check"},
+		"--against":   {"crd", "check", "x", "--against"},
 	} {
 		pipe := filepath.Join(t.TempDir(), "pipe.yaml") // the reader of a former one may still be there
 		if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -18,7 +18,7 @@ func TestInterruptedWhileItReads(t *testing.T) {
 		"validate":    {"validate", "-f", "-"},
 		"convert":     {"convert", "-f", "-"},
 		"certificate": {"webhook", "certificate", "-f", "-"},
-		"crd check":   {"crd", "check", "--offline", "-"},
+		"crd check":   {"crd", "check", "-"},
 	} {
 		reading := make(chan struct{}, 1)
 		in, end := io.Pipe() // nothing is written to it

@@ -42,7 +42,8 @@ Objects of other kinds are skipped. Unknown fields are warnings: the job would r
 
 With --crd it checks the custom resources of any other operator, too, by the schemas in its CustomResourceDefinitions,
 in the same words. The version of an object decides which schema counts; unknown fields are warnings, as an API server
-drops them. Rules in CEL (x-kubernetes-validations) are not evaluated. Jobs are always checked as the operator does.
+drops them. What an API server would refuse is decided by its own code, rules in CEL (x-kubernetes-validations) included.
+Jobs are always checked as the operator does.
 
 On standard input, Helm's comment "# Source: chart/templates/job.yaml" names the file of the documents that follow;
 their lines are counted in what Helm has made of it, from the line after the comment.

@@ -15,13 +15,21 @@ import (
 
 	"stoic/cli/command"
 	"stoic/convert"
+	"stoic/convert/verdict"
 	"stoic/schema"
+	"stoic/schema/crd/check"
 )
 
 // custom is a kind that a CustomResourceDefinition defines, with the schema of each version that is served.
 type custom struct {
 	group, kind string
-	versions    []*convert.Schema
+	versions    []*version
+}
+
+// version is a served version of a custom resource.
+type version struct {
+	*convert.Schema // finds positions, suggestions and words
+	judge           *verdict.Judge
 }
 
 // readCustoms reads the kinds that --crd names. Other objects in a file or folder are ignored. An object that is meant to be a CRD but is
@@ -53,7 +61,7 @@ func readCustoms(ctx context.Context, names []string) (customs []custom, notes [
 	return customs, notes, nil
 }
 
-// customs returns the kinds defined in a source, and what of them is not checked. A kind that others define already is an error.
+// customs returns the kinds defined in a source, and what of it is skipped. A kind that others define already is an error.
 func (s source) customs(ctx context.Context, others []custom) (found []custom, notes []string, err error) {
 	content, err := s.read(ctx, nil)
 	if err != nil {
@@ -83,7 +91,7 @@ func customOf(customs []custom, group, kind string) *custom {
 	return nil
 }
 
-// customsIn reads the CRDs in a file, and returns what of them is not checked.
+// customsIn reads the CRDs in a file, and returns what of it is skipped.
 func customsIn(content []byte) (customs []custom, notes []string, err error) {
 	for _, doc := range documents(content, false) {
 		e, err := parsedInLine(doc)
@@ -93,10 +101,11 @@ func customsIn(content []byte) (customs []custom, notes []string, err error) {
 		var wrong error
 		e.each(func(e entry) {
 			found, note, err := customIn(e.raw)
-			if wrong = cmp.Or(wrong, err); err != nil || found == nil {
-				return
+			wrong = cmp.Or(wrong, err)
+			if found != nil {
+				customs = append(customs, *found)
 			}
-			if customs = append(customs, *found); note != "" {
+			if note != "" {
 				notes = append(notes, note)
 			}
 		})
@@ -107,7 +116,7 @@ func customsIn(content []byte) (customs []custom, notes []string, err error) {
 	return customs, notes, nil
 }
 
-// customIn reads one CRD; nil if the object is of another kind.
+// customIn reads one CRD. It is nil if the object is of another kind, or a patch of a CRD, of which the note tells.
 func customIn(raw any) (found *custom, note string, err error) {
 	if list, ok := raw.([]any); ok && slices.ContainsFunc(list, isCRD) {
 		return nil, "", errors.New(listed().String())
@@ -115,11 +124,14 @@ func customIn(raw any) (found *custom, note string, err error) {
 	if !isCRD(raw) {
 		return nil, "", nil
 	}
+	fields, _ := raw.(map[string]any)
+	if isPatch(fields) {
+		return nil, fmt.Sprintf("%s is skipped: it is a patch of a CustomResourceDefinition, with neither spec.group nor spec.versions", cmp.Or(nameIn(raw).Name, "a document")), nil
+	}
 	text, err := json.Marshal(raw)
 	if err != nil {
 		return nil, "", fmt.Errorf("write the CustomResourceDefinition as JSON: %w", err) // it was JSON before
 	}
-	fields, _ := raw.(map[string]any)
 	version, _ := fields["apiVersion"].(string)
 	if want := apiextensionsv1.SchemeGroupVersion.String(); version != want {
 		return nil, "", fmt.Errorf("apiVersion: found %s, must be %q", schema.Quote(version), want)
@@ -129,23 +141,44 @@ func customIn(raw any) (found *custom, note string, err error) {
 		return nil, "", fmt.Errorf("read the CustomResourceDefinition: %s", schema.Clean(err.Error(), 300))
 	}
 	name := cmp.Or(schema.Clean(crd.Name, 253), "CustomResourceDefinition")
-	versions, err := convert.Structural(&crd)
+	versions, err := versionsOf(&crd)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %s", name, schema.Clean(err.Error(), 600))
 	}
-	rules := 0
-	for _, version := range versions {
-		rules += version.Rules
+	return &custom{group: crd.Spec.Group, kind: crd.Spec.Names.Kind, versions: versions}, "", nil
+}
+
+// isPatch reports whether an object of kind CustomResourceDefinition only changes another one, as files in config/crd/patches of
+// kubebuilder's projects do.
+func isPatch(fields map[string]any) bool {
+	spec, isObject := fields["spec"].(map[string]any)
+	_, hasSpec := fields["spec"]
+	return !hasSpec || isObject && spec["group"] == nil && spec["versions"] == nil
+}
+
+// versionsOf returns the served versions of a CRD.
+func versionsOf(crd *apiextensionsv1.CustomResourceDefinition) ([]*version, error) {
+	schemas, err := convert.Structural(crd)
+	if err != nil {
+		return nil, err
 	}
-	if rules > 0 {
-		note = fmt.Sprintf("%s has %s in CEL (x-kubernetes-validations), which only an API server evaluates", name, plural(rules, "rule"))
+	var versions []*version
+	for i := range crd.Spec.Versions {
+		if !crd.Spec.Versions[i].Served {
+			continue
+		}
+		judge, err := verdict.New(&crd.Spec.Versions[i])
+		if err != nil {
+			return nil, fmt.Errorf("spec.versions[%d].%w", i, err)
+		}
+		versions = append(versions, &version{schemas[len(versions)], judge})
 	}
-	return &custom{group: crd.Spec.Group, kind: crd.Spec.Names.Kind, versions: versions}, note, nil
+	return versions, nil
 }
 
 // recognizeCustom finds the schema for an object. Problems without a schema say why it is unknown. Neither means that the object belongs
 // to another API. recognize does the same for our own kinds.
-func recognizeCustom(customs []custom, fields map[string]any) (*convert.Schema, []schema.Problem) {
+func recognizeCustom(customs []custom, fields map[string]any) (*version, []schema.Problem) {
 	apiVersion, _ := fields["apiVersion"].(string)
 	kind, _ := fields["kind"].(string)
 	group, _, _ := strings.Cut(apiVersion, "/")
@@ -168,7 +201,7 @@ func recognizeCustom(customs []custom, fields map[string]any) (*convert.Schema, 
 }
 
 // version returns the schema of a served version.
-func (c custom) version(apiVersion string) (*convert.Schema, []schema.Problem) {
+func (c custom) version(apiVersion string) (*version, []schema.Problem) {
 	var served []string
 	for _, s := range c.versions {
 		if s.Resource.APIVersion() == apiVersion {
@@ -195,14 +228,52 @@ func (r *report) custom(e entry, fields map[string]any) {
 	object.name.Kind, _ = fields["kind"].(string)
 	object.name.Kind = schema.Clean(object.name.Kind, 253)
 	if s != nil {
-		found := s.Check(&unstructured.Unstructured{Object: fields})
+		found := s.check(fields)
 		problems, warnings = append(problems, found.Problems...), found.Warnings
 		object.name = name{Kind: s.Resource.Kind, Namespace: schema.Clean(found.Namespace, 253), Name: schema.Clean(found.Name, 253)}
 	}
 	r.checked(e, object, problems, warnings)
 }
 
-// printNotes prints what is not checked.
+// check reports what is wrong with an object. Whether an API server would refuse it is the verdict of the API server's own library,
+// CEL rules included; convert.Schema says it in our words, with suggestions, and checks the metadata.
+func (v *version) check(fields map[string]any) *convert.Checked {
+	found := v.Schema.Check(&unstructured.Unstructured{Object: fields})
+	decided := v.judge.Judge(fields)
+	words := slices.ContainsFunc(found.Problems, isOfSchema)
+	switch {
+	case len(decided.Refusals) == 0 && words:
+		found.Problems = slices.DeleteFunc(found.Problems, isOfSchema)
+	case len(decided.Refusals) > 0 && !words:
+		for _, refusal := range decided.Refusals {
+			found.Problems = append(found.Problems, schema.Problem{Code: schema.InvalidValue, Path: pathOf(refusal.Field),
+				Want: "be accepted by the API server, which says: " + schema.Clean(refusal.Detail, 300)})
+		}
+	}
+	for _, violated := range decided.Rules {
+		found.Problems = append(found.Problems, schema.Problem{Code: schema.InvalidValue, Path: pathOf(violated.Field),
+			Want: "satisfy a rule of the definition: " + schema.Clean(strings.TrimPrefix(violated.Detail, "failed rule: "), 300)})
+	}
+	found.Problems = schema.SortProblems(found.Problems)
+	return found
+}
+
+// isOfSchema reports whether the schema of a definition decides about a problem: the metadata is checked for all kinds alike, and an
+// object that is too large for our check is not accepted in silence.
+func isOfSchema(p schema.Problem) bool {
+	first, _, _ := strings.Cut(p.Path, ".")
+	return p.Code != schema.TooLarge && !slices.Contains([]string{"apiVersion", "kind", "metadata"}, first)
+}
+
+// pathOf returns a path of the API server's library as our messages spell it: empty for the whole object.
+func pathOf(path string) string {
+	if path == "<nil>" {
+		return ""
+	}
+	return schema.Clean(check.KubectlPath(path), 400)
+}
+
+// printNotes prints what is skipped.
 func (r *report) printNotes(out io.Writer) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(out, "note: %s\n", note)

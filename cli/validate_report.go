@@ -18,7 +18,7 @@ import (
 type report struct {
 	Summary summary   `json:"summary"`
 	Results []finding `json:"results"`
-	// Notes say what is not checked.
+	// Notes say what is skipped.
 	Notes []string `json:"notes,omitempty"`
 
 	customs []custom // the kinds that --crd names

@@ -11,12 +11,10 @@ import (
 )
 
 // Schema is what the objects of one version of a custom resource must look like. Structural makes it from the structural schema of
-// a CustomResourceDefinition. It does not change, and may be used by several goroutines.
+// a CustomResourceDefinition. It finds positions, suggestions and words; package verdict has the decision of the API server's own
+// library, and evaluates rules in CEL. It does not change, and may be used by several goroutines.
 type Schema struct {
-	Resource schema.Resource
-	// Rules is the number of CEL rules (x-kubernetes-validations) in the schema. They are not evaluated.
-	Rules int
-
+	Resource   schema.Resource
 	namespaced bool
 	status     bool // status is a subresource: the API server ignores it where an object is created
 	scale      *apiextensionsv1.CustomResourceSubresourceScale
@@ -82,7 +80,7 @@ func structuralVersion(crd *apiextensionsv1.CustomResourceDefinition, version *a
 		s.status, s.scale = sub.Status != nil, sub.Scale.DeepCopy()
 	}
 	var err error
-	if s.root, s.Rules, err = structuralNode(version.Schema.OpenAPIV3Schema); err != nil {
+	if s.root, err = structuralNode(version.Schema.OpenAPIV3Schema); err != nil {
 		return nil, fmt.Errorf("schema.openAPIV3Schema%w", err)
 	}
 	s.metadata = metadataNode(true)

@@ -86,17 +86,3 @@ func TestStructuralRefusesDefinitions(t *testing.T) {
 		t.Error("no definition is no error")
 	}
 }
-
-// TestStructuralRules: CEL rules are counted but not evaluated.
-func TestStructuralRules(t *testing.T) {
-	root := &props{}
-	text := `{type: object, x-kubernetes-validations: [{rule: "true"}], properties: {a: {type: array, items: {type: string,
-		x-kubernetes-validations: [{rule: "self != ''"}, {rule: "true"}]}}}}`
-	if err := yaml.Unmarshal([]byte(text), root); err != nil {
-		t.Fatal(err)
-	}
-	all, err := Structural(resourceOf(root))
-	if err != nil || all[0].Rules != 3 {
-		t.Errorf("%v, %+v", err, all)
-	}
-}

@@ -69,30 +69,29 @@ type bound struct {
 // span64 is a range of lengths. An end that is nil is unbounded.
 type span64 struct{ least, most *int64 }
 
-// structuralNode builds the nodes of a schema, and counts its CEL rules. Errors begin with the path below the root.
-func structuralNode(root *apiextensionsv1.JSONSchemaProps) (*schemaNode, int, error) {
+// structuralNode builds the nodes of a schema. Errors begin with the path below the root.
+func structuralNode(root *apiextensionsv1.JSONSchemaProps) (*schemaNode, error) {
 	size := &schemaSize{}
 	if err := size.measure("", root, 0); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	var internal apiextensions.JSONSchemaProps
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(root, &internal, nil); err != nil {
-		return nil, 0, fmt.Errorf(": %w", err)
+		return nil, fmt.Errorf(": %w", err)
 	}
 	structural, err := structuralschema.NewStructural(&internal)
 	if err != nil {
-		return nil, 0, fmt.Errorf(": %w", err)
+		return nil, fmt.Errorf(": %w", err)
 	}
 	if faults := structuralschema.ValidateStructural(fieldpath.NewPath(""), structural); len(faults) > 0 {
 		said := strings.TrimPrefix(faults[0].Error(), "<nil>")
-		return nil, 0, errors.New(said)
+		return nil, errors.New(said)
 	}
-	built, err := buildNode("", &internal)
-	return built, size.rules, err
+	return buildNode("", &internal)
 }
 
-// schemaSize counts the nodes and rules of a schema.
-type schemaSize struct{ nodes, rules int }
+// schemaSize counts the nodes of a schema.
+type schemaSize struct{ nodes int }
 
 // measure returns an error for what no API server accepts, and for what the readers of schemas cannot handle.
 func (m *schemaSize) measure(path string, s *apiextensionsv1.JSONSchemaProps, depth int) error {
@@ -102,7 +101,6 @@ func (m *schemaSize) measure(path string, s *apiextensionsv1.JSONSchemaProps, de
 	if depth > schemaDepthLimit {
 		return fmt.Errorf(": found more than %d levels, must be nested less deeply; does it refer to itself?", schemaDepthLimit)
 	}
-	m.rules += len(s.XValidations)
 	switch s.Type {
 	case "", "object", "array", "string", "integer", "number", "boolean":
 	default:

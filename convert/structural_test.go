@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"stoic/convert/verdict"
 	"stoic/test/golden"
 	"stoic/test/untyped"
 )
@@ -22,10 +23,10 @@ func checkStructural(s *Schema, raw map[string]any) *Checked {
 // result with NAME.want. The API server's code accepts what is well-formed, and refuses all else.
 func TestStructuralGolden(t *testing.T) {
 	golden.Run(t, "testdata/structural/*.txtar", *update, func(t *testing.T, archive map[string][]byte, name string) string {
-		s, o := schemaIn(t, string(archive["schema.yaml"]))
+		s, judge := schemaIn(t, string(archive["schema.yaml"]))
 		u := untyped.Parse(t, archive[name+".yaml"])
 		checked := checkStructural(s, u.Object)
-		if refusal, _ := o.judge(u.Object); refusal != "" && len(checked.Problems) == 0 {
+		if refusal := describeRefusals(judge.Judge(u.Object)); refusal != "" && len(checked.Problems) == 0 {
 			t.Errorf("the API server says: %s", refusal)
 		}
 		return describeChecked(checked)
@@ -33,13 +34,13 @@ func TestStructuralGolden(t *testing.T) {
 }
 
 // schemaIn reads a schema from YAML.
-func schemaIn(t testing.TB, text string) (*Schema, *oracle) {
+func schemaIn(t testing.TB, text string) (*Schema, *verdict.Judge) {
 	t.Helper()
 	return subresourcesIn(t, text, nil)
 }
 
 // subresourcesIn is schemaIn for a resource that has subresources.
-func subresourcesIn(t testing.TB, text string, sub *apiextensionsv1.CustomResourceSubresources) (*Schema, *oracle) {
+func subresourcesIn(t testing.TB, text string, sub *apiextensionsv1.CustomResourceSubresources) (*Schema, *verdict.Judge) {
 	t.Helper()
 	root := &props{}
 	if err := yaml.UnmarshalStrict([]byte(text), root); err != nil {

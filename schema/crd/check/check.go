@@ -65,7 +65,7 @@ func (p *problems) structure(v version) {
 		return
 	}
 	for _, e := range structural.ValidateStructural(nil, s) {
-		p.add(NotStructural, v.schemaAt()+"."+dotted(e.Field), "", strings.TrimPrefix(says(e), "must "), "")
+		p.add(NotStructural, v.schemaAt()+"."+KubectlPath(e.Field), "", strings.TrimPrefix(says(e), "must "), "")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
@@ -85,23 +86,26 @@ func TestTopics(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	crd := &crdv1.CustomResourceDefinition{Spec: crdv1.CustomResourceDefinitionSpec{Versions: make([]crdv1.CustomResourceDefinitionVersion, 2)}}
 	known := []schema.Problem{{Code: NotStructural, Path: "spec.versions[0].schema.openAPIV3Schema.properties.a.type"}, {Code: RefusedByServer, Path: "metadata.name"}}
-	for _, test := range []struct{ path, detail, want string }{
-		{"spec.scope", `Invalid value: "Cluster": field is immutable`, `RefusedByServer spec.scope: found "Cluster", must be accepted by the API server, which says: field is immutable`},
-		{"metadata.name", `Invalid value: "x": must be spec.names.plural+"."+spec.group`, ""},
-		{"spec.names.plural", "Required value", "RefusedByServer spec.names.plural: must be set"},
-		{"spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[1].rule", "Invalid value: {}: compilation failed: nope",
+	for _, test := range []struct {
+		refusal *field.Error
+		want    string
+	}{
+		{field.Invalid(field.NewPath("spec", "scope"), "Cluster", "field is immutable"), `RefusedByServer spec.scope: found "Cluster", must be accepted by the API server, which says: field is immutable`},
+		{field.Invalid(field.NewPath("metadata", "name"), "x", `must be spec.names.plural+"."+spec.group`), ""},
+		{field.Required(field.NewPath("spec", "names", "plural"), ""), "RefusedByServer spec.names.plural: must be set"},
+		{field.Invalid(field.NewPath("spec", "validation", "openAPIV3Schema", "properties").Key("spec").Child("x-kubernetes-validations").Index(1).Child("rule"), map[string]any{}, "compilation failed: nope"),
 			"RuleRefused spec.versions[0].schema.openAPIV3Schema.properties.spec.x-kubernetes-validations[1].rule: must be accepted by the API server, which says: compilation failed: nope"},
-		{"spec.versions[1].schema.openAPIV3Schema.properties[a.b].default", `Unsupported value: "x": supported values: "y"`,
+		{field.NotSupported(field.NewPath("spec", "versions").Index(1).Child("schema", "openAPIV3Schema", "properties").Key("a.b").Child("default"), "x", []string{"y"}),
 			`DefaultRefused spec.versions[1].schema.openAPIV3Schema.properties["a.b"].default: must be accepted by the API server, which says: Unsupported value: "x": supported values: "y"`},
-		{"spec.subresources.scale.specReplicasPath", "Required value", "RefusedByServer spec.versions[0].subresources.scale.specReplicasPath: must be set"},
-		{"spec.validation.openAPIV3Schema.properties[a].type", "Required value: must not be empty for specified object fields", ""},
+		{field.Required(field.NewPath("spec", "subresources", "scale", "specReplicasPath"), ""), "RefusedByServer spec.versions[0].subresources.scale.specReplicasPath: must be set"},
+		{field.Required(field.NewPath("spec", "validation", "openAPIV3Schema", "properties").Key("a").Child("type"), "must not be empty for specified object fields"), ""},
 	} {
 		got := ""
-		for _, p := range Refusals(crd, []Refusal{{Path: test.path, Detail: test.detail}}, known) {
+		for _, p := range toProblems(crd, field.ErrorList{test.refusal, test.refusal}, known) {
 			got += string(p.Code) + " " + p.String()
 		}
 		if got != test.want {
-			t.Errorf("%s:\n got %s\nwant %s", test.path, got, test.want)
+			t.Errorf("%s:\n got %s\nwant %s", test.refusal.Field, got, test.want)
 		}
 	}
 }

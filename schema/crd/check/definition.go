@@ -12,7 +12,7 @@ import (
 	"stoic/schema"
 )
 
-// definition reports what every API server refuses outside of the schemas. Refusals has these at the same paths, and more.
+// definition reports what every API server refuses outside of the schemas. Server finds these at the same paths, and more.
 func (p *problems) definition(crd *crdv1.CustomResourceDefinition) {
 	s := &crd.Spec
 	p.named("spec.group", s.Group, validation.IsDNS1123Subdomain)
@@ -85,7 +85,7 @@ func Decode(document []byte) (crd *crdv1.CustomResourceDefinition, unknown []sch
 	for _, e := range strict {
 		var field kjson.FieldError
 		if errors.As(e, &field) {
-			p.add(FieldDropped, dotted(field.FieldPath()), "", "be a field of a CustomResourceDefinition", "API servers drop it; kubectl apply refuses it")
+			p.add(FieldDropped, KubectlPath(field.FieldPath()), "", "be a field of a CustomResourceDefinition", "API servers drop it; kubectl apply refuses it")
 		}
 	}
 	return crd, p, nil

@@ -5,23 +5,18 @@ import (
 	"strings"
 
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"stoic/schema"
 )
 
-// Refusal is one error of the API server's own code, as tools/crdcheck prints it.
-type Refusal struct {
-	Path   string `json:"path"`
-	Type   string `json:"type"` // of a field.Error
-	Detail string `json:"detail"`
-}
-
-// Refusals converts errors of an API server to problems, with the paths of the definition in the file. It leaves out errors at a
-// path where known already has such a problem.
-func Refusals(crd *crdv1.CustomResourceDefinition, all []Refusal, known []schema.Problem) []schema.Problem {
+// toProblems converts errors of an API server to problems, each once, with the paths of the definition in the file. It leaves out
+// errors at a path where known already has such a problem.
+func toProblems(crd *crdv1.CustomResourceDefinition, refusals field.ErrorList, known []schema.Problem) []schema.Problem {
 	var p problems
-	for _, r := range all {
-		path := place(crd, dotted(r.Path))
+	for _, refusal := range refusals {
+		body := refusal.ErrorBody()
+		path := place(crd, KubectlPath(refusal.Field))
 		code := RefusedByServer
 		switch {
 		case slices.ContainsFunc(known, func(k schema.Problem) bool {
@@ -33,8 +28,8 @@ func Refusals(crd *crdv1.CustomResourceDefinition, all []Refusal, known []schema
 		case strings.HasSuffix(path, ".default") || strings.Contains(path, ".default."):
 			code = DefaultRefused
 		}
-		found, want := "", r.Detail
-		if value, detail, ok := strings.Cut(strings.TrimPrefix(r.Detail, "Invalid value: "), ": "); ok && strings.HasPrefix(r.Detail, "Invalid value: ") && len(value) < 200 {
+		found, want := "", body
+		if value, detail, ok := strings.Cut(strings.TrimPrefix(body, "Invalid value: "), ": "); ok && strings.HasPrefix(body, "Invalid value: ") && len(value) < 200 {
 			found, want = value, detail
 		}
 		if code == RuleRefused || code == DefaultRefused {
@@ -47,7 +42,7 @@ func Refusals(crd *crdv1.CustomResourceDefinition, all []Refusal, known []schema
 		}
 		p.add(code, path, found, verb(want), "")
 	}
-	return p
+	return schema.SortProblems(p)
 }
 
 // verb turns a sentence of the API server into one that can follow "must".

@@ -39,8 +39,8 @@ func member(at, key string) string {
 // bracketed matches a key in a path of the API server: properties[spec].
 var bracketed = regexp.MustCompile(`\[([^\[\]]*)\]`)
 
-// dotted converts a path of the API server to kubectl's spelling. Indices stay in brackets.
-func dotted(path string) string {
+// KubectlPath converts a path of the API server to kubectl's spelling. Indices stay in brackets.
+func KubectlPath(path string) string {
 	return bracketed.ReplaceAllStringFunc(path, func(step string) string {
 		key := step[1 : len(step)-1]
 		if key != "" && strings.Trim(key, "0123456789") == "" {
