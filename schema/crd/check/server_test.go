@@ -35,7 +35,7 @@ func TestServer(t *testing.T) {
 		{"fine", nil, nil, ""},
 		{"no change", nil, valid, ""},
 		{"default", []string{"default: x", "default: 7"}, nil, "properties.spec.properties.a.default: must"},
-		{"not structural", []string{"a: {type: string", "a: {maxLength: 3"}, nil, "properties.a.type: must be set"},
+		{"not structural", []string{"a: {type: string", "a: {maxLength: 3"}, nil, "properties.a.type: must not be empty for specified object fields"},
 		{"rule", []string{"default: x", "x-kubernetes-validations: [{rule: 'self.nope()'}]"}, nil, "undeclared reference to 'nope'"},
 		{"cost", []string{"items: {type: string}", "items: {type: string}, x-kubernetes-validations: [{rule: 'self.all(x, self.all(y, self.all(z, x == y + z)))'}]"}, nil, "estimated rule cost exceeds budget"},
 		{"group", []string{"group: example.com", "group: example.org"}, valid, "must be spec.names.plural"},
