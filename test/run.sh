@@ -109,10 +109,10 @@ faults() {
   [ -z "$operator" ] || return 0
   export STOIC_FULL=all GOGC=400 # these tests make much garbage and little else
   part "malformed objects, CRDs that come and go, a restored store" . standard-verbose -count=1 -v -parallel 2 -timeout 60m \
-    -run '^(TestMalformed|TestDefinitionsComeAndGo|TestRestoredStore)$' ./test/faults -mutants=1200 -seed="$seed"
-  part "the model answers as the API server does" . standard-verbose -count=1 -v -timeout 60m -run '^TestModelAndAPIServer$' ./test/faults/apimodel -seed="$seed" -sequences=1000
+    -run '^(TestMalformed|TestDefinitionsComeAndGo|TestRestoredStore)$' ./test/faults -mutants=800 -seed="$seed"
+  part "the model answers as the API server does" . standard-verbose -count=1 -v -timeout 60m -run '^TestModelAndAPIServer$' ./test/faults/apimodel -seed="$seed" -sequences=600
   part "the controller on the model, under an adversary" . standard-verbose -count=1 -v -timeout 60m -run '^TestSchedules$' ./test/faults/simulation \
-    -seed=$((1 + seed * 10000000)) -schedules=30000
+    -seed=$((1 + seed * 10000000)) -schedules=20000
   part "historic bugs, switched on again" . standard-verbose -count=1 -v -timeout 60m -run '^TestEachBugIsCaught$' ./test/faults/seeded -all
 }
 

@@ -26,15 +26,15 @@ type family struct {
 func families() []family {
 	return []family{
 		{"G1", "crash before and after every write", 10_000, writes, crashes},
-		{"G2", "a second crash while recovering", 40, writes, secondCrashes},
-		{"G3", "restart in the past, at every version", 150, versions, travels},
-		{"G4", "own writes not seen for a while; watches that break off, expire, or lose events", 100, writes, lags},
-		{"G5", "the answer to a request lost after the commit", 150, requests, lostAnswers},
-		{"G6", "every error at every request, once and ten times", 100, requests, refusals},
-		{"G11", "labels, owners, status, ledger and content edited by others", 70, stepsAndEnd, tamperings},
+		{"G2", "a second crash while recovering", 24, writes, secondCrashes},
+		{"G3", "restart in the past, at every version", 100, versions, travels},
+		{"G4", "own writes not seen for a while; watches that break off, expire, or lose events", 70, writes, lags},
+		{"G5", "the answer to a request lost after the commit", 80, requests, lostAnswers},
+		{"G6", "every error at every request, once and ten times", 60, requests, refusals},
+		{"G11", "labels, owners, status, ledger and content edited by others", 40, stepsAndEnd, tamperings},
 		{"G13", "the operator down for longer than any timer runs, after every step", 40, afterSteps, outages},
-		{"G14", "a finished job stays finished", 20, end, disturbances},
-		{"G18", "deletion in three ways at every step, operator up, restarted and down", 40, stepsAndEnd, deletions},
+		{"G14", "a finished job stays finished", 12, end, disturbances},
+		{"G18", "deletion in three ways at every step, operator up, restarted and down", 24, stepsAndEnd, deletions},
 	}
 }
 
