@@ -1,4 +1,4 @@
-// Package command answers one question: how does a command of test/ begin and end?
+// Package command begins and ends the commands of test/: arguments, signals, exit code, folders, progress.
 //
 //	Main   signals, arguments, exit code
 //	Parse  flags and their help

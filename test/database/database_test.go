@@ -8,10 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"stoic/test/operator"
 )
 
 // TestRun: the command gets the URL of a server that answers, its exit code is returned, and nothing is left.
 func TestRun(t *testing.T) {
+	operator.Full(t)
 	for name := range products() {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())

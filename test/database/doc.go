@@ -1,4 +1,4 @@
-// Command database answers one question: WHAT IF THE OBJECTS ARE IN A DATABASE? It runs a command beside a PostgreSQL or MariaDB
+// Command database runs a command next to a PostgreSQL or MariaDB
 // server, which it starts on a loopback port. STOIC_STORE is the URL of the databases, one for each control plane of a test:
 //
 //	go run ./test/database postgres go test ./test/integration

@@ -1,3 +1,3 @@
-// Package effort answers one question: how many times the CPU time of another function does a function take? No test may say how
+// Package effort compares the CPU time of two functions. No test may say how
 // long something takes: machines differ, and have other work.
 package effort

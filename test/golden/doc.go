@@ -1,2 +1,2 @@
-// Package golden answers one question: is a test's output what was recorded before?
+// Package golden compares the output of a test with what was recorded before.
 package golden

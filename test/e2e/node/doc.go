@@ -1,4 +1,4 @@
-// Package node answers one question: HOW DO PROGRAMS AND IMAGES BECOME A CLUSTER OF ONE REAL NODE, AND HOW DOES IT END?
+// Package node starts a cluster of one real node from programs and images.
 //
 // All of it runs in separate namespaces: processes, mounts and the network, which has no route to the outside. The first process
 // of the namespace follows the pipe that this process holds. When this process ends, however it does, the kernel ends all others
