@@ -95,6 +95,7 @@ complete() {
   done
   await_control_plane
   part "starting and stopping control planes" . standard-verbose -count=1 -v -parallel 3 -timeout 20m ./cli/cluster
+  part "operators that stoic init writes" . standard-verbose -count=1 -v -timeout 20m -run '^TestInit(Operator|Prints)$' ./cli
   part "floods of events, namespaces that end" . standard-verbose -count=1 -v -run 'Flood|NamespaceTerminates' ./controller ./controller/events
   part "all that make test does not show on a real control plane" . standard-verbose -count=1 -v -parallel "$PARALLEL" -timeout 60m ./test/integration
   part "the tutorial for authors of operators, and clients in every language that is installed" . standard-verbose -count=1 -v -p 1 -timeout 20m ./test/authors ./test/clients

@@ -90,17 +90,6 @@ func TestServicePortsAreAccepted(t *testing.T) {
 	})
 }
 
-// TestPortNames: names that a container port can have are kept, and only those.
-func TestPortNames(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.StringOfN(rapid.SampledFrom([]rune("az09-A.é")), 0, 17, -1).Draw(t, "name")
-		isKept := training.ServicePorts([]training.Port{{Name: name, Number: 7}})[0].Name == name
-		if isValid := len(validation.IsValidPortName(name)) == 0; isKept != isValid {
-			t.Fatalf("%q is kept: %t, and a container port can have it: %t", name, isKept, isValid)
-		}
-	})
-}
-
 // TestServicePortsAreBounded: more ports than a Service can hold are left out.
 func TestServicePortsAreBounded(t *testing.T) {
 	var declared []training.Port

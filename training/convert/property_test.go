@@ -265,46 +265,6 @@ func forget(kind *training.Kind, raw map[string]any) {
 	}
 }
 
-func anyJSON() *rapid.Generator[any] {
-	return rapid.Custom(func(t *rapid.T) any {
-		all := mutations()
-		leaf := rapid.Custom(func(t *rapid.T) any {
-			switch i := rapid.IntRange(0, len(all)+2).Draw(t, "leaf"); {
-			case i < len(all):
-				return untyped.Clone(all[i])
-			case i == len(all):
-				return rapid.String().Draw(t, "text")
-			case i == len(all)+1:
-				return rapid.Int64().Draw(t, "integer")
-			default:
-				return rapid.Float64().Draw(t, "float")
-			}
-		})
-		switch rapid.IntRange(0, 3).Draw(t, "form") {
-		case 0:
-			return rapid.SliceOfN(leaf, 0, 3).Draw(t, "list")
-		case 1:
-			return rapid.MapOfN(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"name", "spec", "template", "containers", "Worker"})), leaf, 0, 3).Draw(t, "object")
-		default:
-			return leaf.Draw(t, "value")
-		}
-	})
-}
-
-// TestMutations: the promises hold for a valid object with any values in up to three places.
-func TestMutations(t *testing.T) {
-	bases := samples(t)
-	rapid.Check(t, func(t *rapid.T) {
-		base := rapid.SampledFrom(bases).Draw(t, "of")
-		raw, _ := untyped.Clone(base).(map[string]any)
-		for range rapid.IntRange(1, 3).Draw(t, "how many") {
-			at := rapid.IntRange(1, 400).Draw(t, "at")
-			raw, _ = untyped.Mutate(raw, &at, anyJSON().Draw(t, "value")).(map[string]any)
-		}
-		checkAs(t, kindFor(base), raw)
-	})
-}
-
 // TestOrderDoesNotMatter: the same replica types in any order and case are the same job.
 func TestOrderDoesNotMatter(t *testing.T) {
 	base := untyped.Parse(t, large).Object

@@ -92,12 +92,3 @@ func TestDifferencesOfOneself(t *testing.T) {
 		}
 	})
 }
-
-// Any stored content can be compared.
-func TestDifferencesAreTotal(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := object(schema.JSON(anyObject(2).Draw(t, "want")))
-		differences(want, rapid.SliceOf(rapid.Byte()).Draw(t, "stored"))
-		differences(want, schema.JSON(anyJSON(3).Draw(t, "value")))
-	})
-}

@@ -8,7 +8,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"pgregory.net/rapid"
 
 	"stoic/schema"
 	"stoic/training"
@@ -118,67 +117,6 @@ func TestPodTemplateVariables(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestPodTemplateKeepsEverything: except for the variables, the pod means the same as the template.
-func TestPodTemplateKeepsEverything(t *testing.T) {
-	var value func(depth int) *rapid.Generator[any]
-	value = func(depth int) *rapid.Generator[any] {
-		return rapid.Custom(func(t *rapid.T) any {
-			switch kind := rapid.IntRange(0, 6).Draw(t, "kind"); {
-			case kind == 0:
-				return nil
-			case kind == 1:
-				return rapid.Bool().Draw(t, "bool")
-			case kind == 2:
-				return json.Number(rapid.StringMatching(`-?[1-9][0-9]{0,30}(\.[0-9]{1,9})?`).Draw(t, "number"))
-			case kind == 3 || depth == 0:
-				return rapid.String().Draw(t, "string")
-			case kind == 4:
-				return rapid.SliceOfN(value(depth-1), 0, 3).Draw(t, "list")
-			}
-			return rapid.MapOfN(rapid.OneOf(rapid.SampledFrom([]string{"spec", "metadata", "containers", "name", "env", "labels"}), rapid.String()), value(depth-1), 0, 4).Draw(t, "object")
-		})
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		container := map[string]any{"name": "tensorflow", "x": value(2).Draw(t, "x")}
-		if rapid.Bool().Draw(t, "own") {
-			container["env"] = []any{value(1).Draw(t, "env")}
-		}
-		spec := map[string]any{"containers": []any{value(2).Draw(t, "other"), container}, "y": value(3).Draw(t, "y")}
-		template := schema.JSON(map[string]any{"spec": spec, "z": value(2).Draw(t, "z")})
-		var b bytes.Buffer
-		newPodTemplate(template, additions{container: "tensorflow", everywhere: rapid.Bool().Draw(t, "everywhere")}).pour(&b, "", nil, &jsonStrings{})
-		decoder := json.NewDecoder(&b)
-		decoder.UseNumber()
-		var got any
-		if err := decoder.Decode(&got); err != nil {
-			t.Fatal(err)
-		}
-		want := map[string]any{}
-		decoder = json.NewDecoder(bytes.NewReader(schema.JSON(spec)))
-		decoder.UseNumber()
-		if err := decoder.Decode(&want); err != nil {
-			t.Fatal(err)
-		}
-		if diff := gocmp.Diff(any(want), got); diff != "" && !emptyEnv(spec) {
-			t.Fatal(diff)
-		}
-	})
-}
-
-// emptyEnv reports whether an env is null, malformed or empty. Such an env is left out, which is the only other difference.
-func emptyEnv(spec map[string]any) bool {
-	for _, c := range spec["containers"].([]any) {
-		if c, ok := c.(map[string]any); ok {
-			if env, has := c["env"]; has {
-				if list, ok := env.([]any); !ok || len(list) == 0 {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // Additions of a kind are appended to what the user wrote, except where the name is already in use.
