@@ -80,7 +80,7 @@ e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the
 	STOIC_E2E=1 $(TEST) -count=1 -v -p 1 -parallel 3 -timeout 90m ./test/e2e/...
 
 vuln: ## look for known vulnerabilities in what is called, as vuln.go.dev knows them today (verify has a database of its own)
-	@GOVERSION=$(TOOLCHAIN) go -C tools tool govulncheck -C .. ./...
+	@GOVERSION=$(TOOLCHAIN) go -C tools tool govulncheck -C .. . ./cmd/stoic
 
 faults: ## hold an operator to its end state under every fault; all historic bugs (SEED, OPERATOR='...', STORE, CRS)
 	@go run ./cli/cluster/prepare -store '$(STORE)'
@@ -128,4 +128,4 @@ verify: ## fail if something is unformatted, suspicious, untidy, vulnerable or n
 	@go run ./deploy/integrations/generate -check
 	@echo "== known vulnerabilities in what is called, by a database that is a module (half a minute)"
 	@database=$$(go -C tools mod download -modfile=vulndb.mod -json golang.org/x/vulndb | sed -n 's/.*"Dir": "\(.*\)",/\1/p') && \
-	  GOVERSION=$(TOOLCHAIN) go -C tools tool govulncheck -db "file://$$database/data/osv" -C .. ./...
+	  GOVERSION=$(TOOLCHAIN) go -C tools tool govulncheck -db "file://$$database/data/osv" -C .. . ./cmd/stoic
