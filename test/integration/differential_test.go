@@ -97,7 +97,7 @@ type trial struct {
 // newTrial returns the trial of a template for a job of a kind: the templates are written for a TFJob.
 func newTrial(kind *training.Kind, base int, template any) trial {
 	tf := kinds.TFJob()
-	template = untyped.Replace(template, func(leaf any) any {
+	template = untyped.Replace(untyped.Clone(template), func(leaf any) any {
 		switch leaf {
 		case tf.Container:
 			return cmp.Or(kind.Container, tf.Container)
