@@ -1,6 +1,4 @@
-// Package apimodel answers one question: WHAT WOULD THE API SERVER SAY?
-//
-// It is a model of a Kubernetes API server and its etcd, in process: one request in, one answer out, nothing in between. It has no
+// Package apimodel is a model of a Kubernetes API server and its etcd, in process: one request in, one answer out, nothing in between. It has no
 // goroutine, no clock of its own, no randomness and no I/O, so a schedule of requests has one outcome and can be replayed.
 //
 //	request     what a client sends: *http.Request, with its body
@@ -11,11 +9,11 @@
 //
 // The model covers what decides about the state of objects: metadata, preconditions, generations, finalizers, grace periods, owners, the
 // status subresource, lists, watches. It does not cover validation of specs (except the immutable parts of a pod's), admission,
-// defaulting, managedFields, server-side apply, strategic merge patches and dry runs.
+// defaulting, managedFields, server-side apply, strategic merge patches, dry runs, deletecollection, a watch cache that is behind and cycles of owners.
 //
 // Changes of a server other than by a request are modelled, too: CRDs that are created and deleted, fields that a schema drops,
 // writes to etcd.
 //
 // TestModelAndAPIServer sends the same requests to this model and to a real kube-apiserver and compares. The tests of the engine's
-// packages, of the CLI and of package simulation run on this model; package server puts it behind HTTP for them.
+// packages, of the CLI and of package simulation run on this model; each reaches it by a Transport, which is an http.RoundTripper.
 package apimodel

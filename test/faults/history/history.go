@@ -148,43 +148,6 @@ func (l *Run) Gaps() []Gap {
 	return slices.Clone(l.gaps)
 }
 
-// Created counts by name how many objects of a resource ("pods") ever existed.
-func (l *Run) Created(resource string) map[string]int {
-	return l.count(resource, func(Version) bool { return true })
-}
-
-// Deleted counts by name how many objects of a resource were deleted.
-func (l *Run) Deleted(resource string) map[string]int {
-	return l.count(resource, func(v Version) bool { return v.Type == watch.Deleted })
-}
-
-func (l *Run) count(resource string, counts func(Version) bool) map[string]int {
-	l.recorder.mu.Lock()
-	defer l.recorder.mu.Unlock()
-	found, seen := map[string]int{}, map[types.UID]bool{}
-	for _, v := range l.versions {
-		if uid := v.Object.GetUID(); v.Resource.Resource == resource && !seen[uid] && counts(v) {
-			seen[uid] = true
-			found[v.Object.GetName()]++
-		}
-	}
-	return found
-}
-
-// Resources returns the resources of the run's objects, without events: "pods", "tfjobs".
-func (l *Run) Resources() []string {
-	l.recorder.mu.Lock()
-	defer l.recorder.mu.Unlock()
-	var found []string
-	for at := range l.made {
-		if r := at.resource.Resource; r != "events" && !slices.Contains(found, r) {
-			found = append(found, r)
-		}
-	}
-	slices.Sort(found)
-	return found
-}
-
 // View returns what exists now, as far as it was reported.
 func (l *Run) View() View {
 	view, _ := l.look()

@@ -1,7 +1,8 @@
-// Package oracle answers one question: did an operator do to an object what it should, and nothing else?
+// Package oracle judges whether an operator did to an object what it should, and nothing else.
 //
-// It judges by a history of the object and a journal of the operator's requests, and compares with a run of the same scenario in
-// which nothing went wrong. The rules for one operator, beyond those for all operators, are a value of Rules:
+// It judges by a history of the object and a journal of the operator's requests, from a real control plane (package cases) or from
+// the model of the API server (package simulation). Judge compares with a run of the same scenario in which nothing went wrong;
+// where there is none, AtRest says what must exist at the end. The rules for one operator, beyond those for all operators, are a value of Rules:
 //
 //	O1  the end state is the same
 //	O2  every object was created and deleted as often

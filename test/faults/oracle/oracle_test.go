@@ -112,7 +112,7 @@ func TestNothingWrong(t *testing.T) {
 	for _, v := range s.judge(reference) {
 		t.Error(v)
 	}
-	if reference.Writes != 2 || reference.Events != 1 || len(reference.Versions) != 9 || reference.Duration != 9*time.Second ||
+	if reference.Writes != 2 || reference.Events != 1 || len(reference.Versions) != 9 ||
 		reference.Created["pods"]["JOB-worker-0"] != 2 || reference.Deleted["pods"]["JOB-worker-0"] != 1 {
 		t.Errorf("the reference is %+v", reference)
 	}

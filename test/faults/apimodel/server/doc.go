@@ -1,6 +1,6 @@
-// Package server answers one question: WHAT DOES A CLIENT GET FROM THE MODEL?
+// Package server serves a model of the API server (package apimodel) to clients in the same process, by a RoundTripper.
 //
-// It serves a model of the API server (package apimodel) over HTTP, for the tests of the engine's packages. Its answers are those of
+// The tests of the engine's packages use it. Its answers are those of
 // apimodel.Model, which a test there compares with a real kube-apiserver. A test can request these faults, and no others occur:
 //
 //	Before        rejects a request, delays it, or loses its answer
