@@ -118,7 +118,7 @@ func (s *schedule) requestSteps(goesOn, faults *choices, q *request) {
 		return
 	}
 	if q.discovers() {
-		goesOn.add(20, func() { // faults of it are the subject of package disruption
+		goesOn.add(20, func() { // faults of it are the subject of TestDefinitionsComeAndGo
 			for _, other := range s.requests() {
 				if other.key == q.key {
 					s.reply(other, s.serve(other, false), nil)
