@@ -60,18 +60,10 @@ const (
 		`|((liveness|readiness|startup)Probe|lifecycle\.(postStart|preStop))\.(exec|httpGet|tcpSocket|grpc|exec\.command|httpGet\.(port|scheme)|(tcpSocket|grpc)\.port)`
 )
 
-// leftToServer are places of a pod, without indices, with rules that we do not repeat, because they are many and differ between
-// versions of the API server: placement, sources of volumes and variables, probes, resources, mounts, security, network, time limits.
-// FailedCreatePod events report these to the user. A place that is not here needs a decision.
-var leftToServer = regexp.MustCompile(`^spec\.(affinity|topologySpreadConstraints|tolerations|schedulingGates|readinessGates|priorityClassName|schedulerName` +
-	`|preemptionPolicy|volumes|resources|resourceClaims|overhead|securityContext|os|imagePullSecrets|dnsConfig|hostAliases|hostnameOverride|setHostname` +
-	`|terminationGracePeriodSeconds` +
-	`|(initContainers|containers)\[\]\.((liveness|readiness|startup)Probe|lifecycle|env|resources|resizePolicy|volumeMounts|volumeDevices` +
-	`|securityContext|ports\[\]\.host|restartPolicy|stdin))`)
-
-// isLeftToServer reports whether only the API server rejects this: by its rules for other places than the checked ones, or because of
-// what a cluster has of priority and runtime classes, which the converter does not know. A mount of a rejected volume is rejected too,
-// so checked places may be among the causes.
+// isLeftToServer reports whether only the API server rejects this: by its rules for other places of a spec than the checked ones, which
+// are many and differ between its versions, or because of what a cluster has of priority and runtime classes, which the converter does
+// not know. FailedCreatePod events report these to the user. A mount of a rejected volume is rejected too, so checked places may be
+// among the causes.
 func isLeftToServer(f finding) bool {
 	if f.resource != "pods" {
 		return false
@@ -85,7 +77,7 @@ func isLeftToServer(f finding) bool {
 		if checked.MatchString(at) {
 			continue
 		}
-		if !leftToServer.MatchString(at) {
+		if !strings.HasPrefix(at, "spec") {
 			return false
 		}
 		others++
