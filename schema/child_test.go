@@ -44,22 +44,6 @@ func TestChildMeta(t *testing.T) {
 	}
 }
 
-func TestChildWrites(t *testing.T) {
-	o := Observed{Children: []Children{{Resource: Pods()}, {Resource: ConfigMaps(), Items: []Child{{Namespace: "a", Name: "x"}, {Namespace: "b", Name: "x", UID: "u", ResourceVersion: "7"}}}}}
-	c := o.Child(ConfigMaps(), "b", "x")
-	if c == nil || c.UID != "u" || o.Child(ConfigMaps(), "c", "x") != nil || o.Child(Pods(), "b", "x") != nil || o.Child(Services(), "b", "x") != nil {
-		t.Fatalf("found %+v", c)
-	}
-	if diff := cmp.Diff(Deletion{Resource: ConfigMaps(), Namespace: "b", Name: "x", UID: "u"}, c.Deletion(ConfigMaps())); diff != "" {
-		t.Error(diff)
-	}
-	want := Patch{Resource: ConfigMaps(), Namespace: "b", Name: "x", UID: "u", ResourceVersion: "7",
-		Body: []byte(`{"data":{"k":"v"},"metadata":{"resourceVersion":"7","uid":"u"}}`)}
-	if diff := cmp.Diff(want, c.Patch(ConfigMaps(), map[string]any{"data": map[string]string{"k": "v"}})); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // An operator's conditions replace all existing ones: the API server may refuse one that another client has set.
 func TestConditions(t *testing.T) {
 	early, late := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
@@ -152,28 +136,6 @@ func TestRefusalOf(t *testing.T) {
 	}
 	if got := o.RefusalOf(nil); got != nil {
 		t.Errorf("of nothing: %v", got)
-	}
-}
-
-// TestNewChild: the body names the same child as the fields of the Object.
-func TestNewChild(t *testing.T) {
-	head := &Head{Resource: Resource{Group: "test.example.com", Version: "v1", Kind: "FooBar"}}
-	head.Meta.Namespace, head.Meta.Name, head.Meta.UID = "team", "web", "u"
-	got := NewChild(head, Jobs(), "team", "web-1", map[string]string{"a": "b"}, "", map[string]any{"spec": map[string]any{"parallelism": 0}})
-	const want = `{"apiVersion":"batch/v1","kind":"Job","metadata":{"labels":{"a":"b"},"name":"web-1","namespace":"team","ownerReferences":[` +
-		`{"apiVersion":"test.example.com/v1","kind":"FooBar","name":"web","uid":"u","controller":true,"blockOwnerDeletion":true}]},"spec":{"parallelism":0}}`
-	if string(got.Body) != want || got.Resource != Jobs() || got.Namespace != "team" || got.Name != "web-1" {
-		t.Errorf("%+v %s", got, got.Body)
-	}
-}
-
-func TestDeleteChild(t *testing.T) {
-	var p Plan
-	for _, c := range []Child{{Name: "a", UID: "1"}, {Name: "b", UID: "2", Deleting: true}} {
-		p.DeleteChild(Pods(), &c)
-	}
-	if diff := cmp.Diff([]Deletion{{Resource: Pods(), Name: "a", UID: "1"}}, p.Delete); diff != "" {
-		t.Error(diff)
 	}
 }
 

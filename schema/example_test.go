@@ -57,23 +57,6 @@ func ExampleRejection() {
 	// Output: 1 problem, nothing was created: [1] spec.target: must be set. Edit the FooBar to retry.
 }
 
-func ExampleRejectionEvents() {
-	o := rejected()
-	for _, e := range schema.RejectionEvents(o, schema.RejectedSince(o, nil, "Stalled")) {
-		fmt.Println(e.Type, e.Reason, e.FieldPath, e.Message)
-	}
-	// Output: Warning FooBarFailedValidation spec.target spec.target: must be set
-}
-
-// A condition that has not changed keeps its transition time, so that no write follows.
-func ExampleConditions() {
-	ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Exists"}
-	first := schema.Conditions(nil, 1, noon, ready)
-	again := schema.Conditions(first, 2, noon.Add(time.Hour), ready)
-	fmt.Println(again[0].LastTransitionTime.UTC().Format(time.TimeOnly), again[0].ObservedGeneration)
-	// Output: 12:00:00 2
-}
-
 func ExampleObserved() {
 	o := schema.Observed{Head: web, Children: []schema.Children{{Resource: schema.ConfigMaps(), Items: []schema.Child{{Namespace: "team-a", Name: "web", UID: "0002"}}}}}
 	fmt.Println(len(o.Of(schema.ConfigMaps())), o.Child(schema.ConfigMaps(), "team-a", "web").UID, o.Child(schema.ConfigMaps(), "team-a", "other"))
@@ -163,11 +146,6 @@ func ExampleCount() {
 	c := schema.Count{Counter: "foobars_moved", After: schema.AfterStatus, Took: 3 * time.Second}
 	fmt.Println(c.Counter, c.Took)
 	// Output: foobars_moved 3s
-}
-
-func ExampleClean() {
-	fmt.Println(schema.Clean("one\nline\x07, of a few bytes", 12))
-	// Output: one line ...
 }
 
 // An object without controller, with the labels that an owner claims: see controller.Owned.Claims.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -55,42 +54,11 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-func TestSummarizeIsBounded(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var problems []Problem
-		for range rapid.IntRange(1, 8).Draw(t, "n") {
-			problems = append(problems, Problem{Path: rapid.StringN(0, 300, 400).Draw(t, "path"), Want: rapid.StringN(0, 900, 1200).Draw(t, "want")})
-		}
-		got := Summarize(problems, rapid.IntRange(0, 40000).Draw(t, "more"), rapid.SampledFrom([]string{"no pods were created", "update at generation 9223372036854775807 rejected, the job goes on as it was"}).Draw(t, "so"),
-			rapid.SampledFrom([]string{"", "Edit the job to retry."}).Draw(t, "advice"))
-		if len(got) > MaxSummary || !utf8.ValidString(got) {
-			t.Fatalf("%d bytes: %s", len(got), got)
-		}
-	})
-}
-
 func TestSortProblems(t *testing.T) {
 	a, b, c := Problem{Path: "a", Want: "x"}, Problem{Path: "a", Want: "y"}, Problem{Path: "b"}
 	got := SortProblems([]Problem{c, b, a, c, b})
 	if diff := cmp.Diff([]Problem{a, b, c}, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestCodes(t *testing.T) {
-	codes := Codes()
-	seen := map[Code]bool{}
-	for _, c := range codes {
-		if c == "" || seen[c] {
-			t.Errorf("code %q twice or empty", c)
-		}
-		seen[c] = true
-	}
-	for _, c := range []Code{TypeMismatch, UnknownField, MisplacedField, MissingField, InvalidValue, OutOfRange,
-		UnknownReplicaType, ReplicaCount, MissingContainer, DuplicateName, Conflict, Immutable, InvalidName, TooLarge} {
-		if !seen[c] {
-			t.Errorf("%s is not listed", c)
-		}
 	}
 }
 

@@ -141,30 +141,6 @@ func TestOwnerText(t *testing.T) {
 	}
 }
 
-func TestWhen(t *testing.T) {
-	if got, want := When(true, "Ready", "Is", "Not", "m"), (metav1.Condition{Type: "Ready", Status: "True", Reason: "Is", Message: "m"}); got != want {
-		t.Errorf("%+v", got)
-	}
-	if got, want := When(false, "Ready", "Is", "Not", "m"), (metav1.Condition{Type: "Ready", Status: "False", Reason: "Not", Message: "m"}); got != want {
-		t.Errorf("%+v", got)
-	}
-}
-
-// TestReject: the events are those of RejectionEvents, and the message says what stays.
-func TestReject(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	o := Observed{Head: &Head{Resource: Resource{Kind: "Foo"}}, Now: now, Rejection: &Rejection{Problems: []Problem{{Code: MissingField, Path: "spec.a", Want: "be set"}}}}
-	o.Head.Meta.Generation = 3
-	events, message := Reject(o, nil, "Stalled", "nothing is changed")
-	if len(events) != 1 || events[0].FieldPath != "spec.a" || message != "1 problem, nothing is changed: [1] spec.a: must be set. Edit the Foo to retry." {
-		t.Errorf("found %v, %q", events, message)
-	}
-	long := []metav1.Condition{{Type: "Stalled", Status: metav1.ConditionTrue, ObservedGeneration: 3, LastTransitionTime: metav1.NewTime(now.Add(-time.Hour))}}
-	if events, message := Reject(o, long, "Stalled", "nothing is changed"); len(events) > 0 || message == "" {
-		t.Errorf("of what is long past: %v, %q", events, message)
-	}
-}
-
 func TestValidity(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	o := Observed{Head: &Head{Resource: Resource{Kind: "FooBar"}}, Now: now}

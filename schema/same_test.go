@@ -106,23 +106,3 @@ func TestSameJSON(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkSameJSON compares typical statuses of operators.
-func BenchmarkSameJSON(b *testing.B) {
-	status := func(message string) any {
-		var pods corev1.PodStatus
-		for _, kind := range []corev1.PodConditionType{"Ready", "Progressing", "Degraded"} {
-			pods.Conditions = append(pods.Conditions, corev1.PodCondition{Type: kind, Status: "True", Reason: "Because", Message: message})
-		}
-		return &pods
-	}
-	x, same, other := status("a"), status("a"), status("b")
-	for name, y := range map[string]any{"same": same, "other": other} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				SameJSON(x, y)
-			}
-		})
-	}
-}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,11 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"sigs.k8s.io/yaml"
 
 	"stoic/schema/crd/generate"
@@ -160,117 +155,6 @@ func TestPodTemplateIsOpen(t *testing.T) {
 			}
 		})
 	})
-}
-
-// TestListKeysExist: every element of a list that is a map must have its keys, or a default for them.
-func TestListKeysExist(t *testing.T) {
-	each(t, func(t *testing.T, _ *training.Kind, crd *crdv1.CustomResourceDefinition) {
-		generate.Visit(generate.SchemaOf(crd, 0), generate.Place{}, func(node *crdv1.JSONSchemaProps, at generate.Place) {
-			for _, key := range node.XListMapKeys {
-				element := node.Items.Schema
-				if !slices.Contains(element.Required, key) && element.Properties[key].Default == nil {
-					t.Errorf("%s: key %s is neither required nor defaulted", at.Path, key)
-				}
-			}
-		})
-	})
-}
-
-// structure converts a schema as the API server does when a CRD is stored.
-func structure(t *testing.T, crd *crdv1.CustomResourceDefinition) *structural.Structural {
-	t.Helper()
-	internal := new(apiextensions.JSONSchemaProps)
-	if err := crdv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(generate.SchemaOf(crd, 0), internal, nil); err != nil {
-		t.Fatalf("convert the schema: %v", err)
-	}
-	s, err := structural.NewStructural(internal)
-	if err != nil {
-		t.Fatalf("the schema is not structural: %v", err)
-	}
-	if errs := structural.ValidateStructural(nil, s); len(errs) > 0 {
-		t.Fatalf("the schema is not structural: %v", errs.ToAggregate())
-	}
-	return s
-}
-
-func TestStructural(t *testing.T) {
-	for _, pattern := range []string{crds + "/*.yaml", "../../deploy/mpijob-v2beta1/mpijobs.yaml", fixtures + "/*.yaml"} {
-		paths, err := filepath.Glob(pattern)
-		if err != nil || len(paths) == 0 {
-			t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
-		}
-		for _, path := range paths {
-			t.Run(filepath.Base(path), func(t *testing.T) {
-				crd, _ := read(t, path)
-				structure(t, crd)
-			})
-		}
-	}
-}
-
-const sample = `
-apiVersion: kubeflow.org/v1
-kind: TFJob
-metadata: {name: sample}
-spec:
-  typo: 1
-  runPolicy: {cleanPodPolicy: All}
-  tfReplicaSpecs:
-    Worker:
-      replicas: 1
-      typo: 1
-      template:
-        metadata: {labels: {a: b}, future: 1}
-        spec:
-          future: {field: 1}
-          containers:
-          - name: tensorflow
-            image: i
-            future: 1
-            ports: [{containerPort: 1}]
-status: {replicaStatuses: {Worker: {active: 1}}, observedGeneration: 1, typo: 1}
-`
-
-// TestStored: which fields of an object the API server drops, and which it defaults.
-func TestStored(t *testing.T) {
-	tests := []struct {
-		crd           string
-		lost          []string
-		protocol, gen bool
-	}{
-		{crd: crds + "/tfjobs.yaml", protocol: true, gen: true,
-			lost: []string{"spec.tfReplicaSpecs.Worker.typo", "spec.typo", "status.typo"}},
-		{crd: fixtures + "/tfjobs-v1.9.4-written.yaml", protocol: true,
-			lost: []string{"spec.tfReplicaSpecs.Worker.template.metadata.future", "spec.tfReplicaSpecs.Worker.template.spec.containers[0].future",
-				"spec.tfReplicaSpecs.Worker.template.spec.future", "spec.tfReplicaSpecs.Worker.typo", "spec.typo",
-				"status.observedGeneration", "status.typo"}},
-		{crd: fixtures + "/tfjobs-open.yaml", gen: true},
-	}
-	for _, test := range tests {
-		t.Run(filepath.Base(test.crd), func(t *testing.T) {
-			crd, _ := read(t, test.crd)
-			s := structure(t, crd)
-			var object map[string]any
-			if err := yaml.Unmarshal([]byte(sample), &object); err != nil {
-				t.Fatal(err)
-			}
-			lost := pruning.PruneWithOptions(object, s, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
-			slices.Sort(lost)
-			if diff := cmp.Diff(test.lost, lost); diff != "" {
-				t.Errorf("lost fields (-wanted +found):\n%s", diff)
-			}
-			defaulting.Default(object, s)
-			text, err := json.Marshal(object)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for part, want := range map[string]bool{`"protocol":"TCP"`: test.protocol, `"suspend":false`: test.protocol, `"observedGeneration":1`: test.gen} {
-				if found := strings.Contains(string(text), part); found != want {
-					t.Errorf("%s stored: %v, wanted %v", part, found, want)
-				}
-			}
-		})
-	}
 }
 
 // TestAnnotations: annotations that the user wrote stay, such as the API approval. The version of controller-gen is removed.

@@ -1,12 +1,9 @@
 package generate
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 func TestFirstSentence(t *testing.T) {
@@ -23,35 +20,6 @@ func TestFirstSentence(t *testing.T) {
 	for text, want := range tests {
 		if found := firstSentence(text); found != want {
 			t.Errorf("%q: found %q, wanted %q", text, found, want)
-		}
-	}
-}
-
-// TestMeantFolder: an error about a folder that is named without ./ has a hint, and no other error has.
-func TestMeantFolder(t *testing.T) {
-	folder := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(folder, "api", "v1"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for types, want := range map[string]string{
-		"api/v1":           "\nwrite ./ in front of a folder: ./api/v1",
-		"api/...":          "\nwrite ./ in front of a folder: ./api/...",
-		"./api/v1":         "",
-		"../api":           "",
-		".":                "",
-		"..":               "",
-		"./...":            "",
-		"...":              "",
-		"file":             "",
-		"nowhere":          "",
-		"example.com/x/v1": "",
-		folder:             "",
-	} {
-		if got := meantFolder(folder, types); got != want {
-			t.Errorf("%s: found %q, wanted %q", types, got, want)
 		}
 	}
 }
@@ -84,25 +52,6 @@ func TestDescribe(t *testing.T) {
 		if found := describe(text, at); found != want {
 			t.Errorf("%+v: found %q, wanted %q", at, found, want)
 		}
-	}
-}
-
-func TestVisitNamesEveryNodeOnce(t *testing.T) {
-	leaf := crdv1.JSONSchemaProps{Type: "string"}
-	root := crdv1.JSONSchemaProps{Properties: map[string]crdv1.JSONSchemaProps{
-		"list": {Items: &crdv1.JSONSchemaPropsOrArray{Schema: &crdv1.JSONSchemaProps{Properties: map[string]crdv1.JSONSchemaProps{"a": leaf}}}},
-		"map":  {AdditionalProperties: &crdv1.JSONSchemaPropsOrBool{Allows: true, Schema: leaf.DeepCopy()}},
-	}}
-	found := map[string]int{}
-	Visit(&root, Place{}, func(node *crdv1.JSONSchemaProps, at Place) {
-		found[at.Path]++
-		node.Description = at.Path
-	})
-	if diff := cmp.Diff(map[string]int{"": 1, "list": 1, "list[]": 1, "list[].a": 1, "map": 1, "map{}": 1}, found); diff != "" {
-		t.Errorf("visited (-wanted +found):\n%s", diff)
-	}
-	if root.Properties["list"].Items.Schema.Properties["a"].Description != "list[].a" {
-		t.Error("what the visitor writes is not kept")
 	}
 }
 
