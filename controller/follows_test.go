@@ -2,16 +2,20 @@ package controller
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stoic/schema"
 	"stoic/test/faults/apimodel"
+	"stoic/training/kinds"
 )
 
 // following is a server with a controller that writes the names of an object's pods into its Service.
@@ -141,5 +145,131 @@ func TestPatchFollowsWhatWasSeen(t *testing.T) {
 	})
 	if patches := s.count("PATCH services"); patches != 1 {
 		t.Errorf("%d patches, want the first alone: q was taken out of the Service", patches)
+	}
+}
+
+// TestFinalizerOutlivesOptionalChildren: an earlier leader has made a child in another namespace, which only a finalizer deletes. The
+// watch of its resource lags behind that of the owner. The finalizer stays until the child is gone, even if the resource is optional, and
+// if the owner was verified for another plan before it was deleted.
+func TestFinalizerOutlivesOptionalChildren(t *testing.T) {
+	const annotation, childPath, finalizer = "example.com/owner", "/api/v1/namespaces/other/configmaps/c", "example.com/f"
+	for name, c := range map[string]struct{ optional, before bool }{
+		"required":                      {false, false},
+		"optional":                      {true, false},
+		"optional, verified beforehand": {true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newAPIServer(t)
+			s.locked(func() {
+				s.Serve(gatherers())
+				s.Serve(apimodel.Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap", Namespaced: true})
+			})
+			w := Typed(gathererResource("Gatherer"), func(_ *gatherer, o Observed) (p Plan) {
+				children := o.Of(schema.ConfigMaps())
+				switch {
+				case o.Head.Meta.DeletionTimestamp == nil && o.Child(schema.Pods(), "ns", "p") == nil:
+					p.Create = []schema.Object{schema.PodOf(o.Head, "p", nil, []byte(`{"spec":{}}`))}
+				case o.Head.Meta.DeletionTimestamp != nil && len(children) == 0:
+					p.RemoveFinalizers = []string{finalizer}
+				case o.Head.Meta.DeletionTimestamp != nil:
+					p.DeleteChild(schema.ConfigMaps(), &children[0])
+				}
+				return p
+			}, []*Owned{{Resource: schema.Pods()}, {Resource: schema.ConfigMaps(), OwnerAnnotation: annotation, Optional: c.optional}})
+			now := newClock()
+			controller := newTestController(t, s, func(o *Options) { o.Watches, o.Now = []Watch{w}, now.now })
+			start(t, controller)
+			eventually(t, "the caches", func() bool {
+				return controller.dependents[0].Known() && controller.dependents[1].Known() && controller.watchers[0].objects.Ready()
+			})
+			store := func(deleted bool) {
+				meta := map[string]any{"name": "a", "namespace": "ns", "uid": "u", "finalizers": []any{finalizer}}
+				if deleted {
+					maps.Copy(meta, map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": int64(0)})
+				}
+				s.store(gatherersPath+"a", map[string]any{"apiVersion": "example.com/v1", "kind": "Gatherer", "spec": map[string]any{"gathers": "x"}, "metadata": meta})
+			}
+			var later string
+			s.locked(func() {
+				s.held["configmaps"], s.held["gatherers"] = true, true
+				s.store(childPath, map[string]any{"metadata": map[string]any{"name": "c", "namespace": "other", "annotations": map[string]any{annotation: "example.com/v1 Gatherer ns/a u"}}})
+				store(!c.before)
+				later, _ = apimodel.Get(s.store(podsPath+"another", map[string]any{}), "metadata", "resourceVersion").(string)
+			})
+			eventually(t, "the cache of the pods to be newer than the owner", func() bool { return controller.versionOf(schema.Pods()) == later })
+			s.locked(func() { s.held["gatherers"] = false })
+			if c.before {
+				eventually(t, "the plan before the deletion", func() bool { return len(s.names("pods")) == 2 })
+				s.locked(func() { store(true) })
+			}
+			eventually(t, "a deletion, or the end of the owner", func() bool {
+				now.pass(time.Second) // the caches are behind for too long
+				return len(s.names("gatherers")) == 0 || s.count("DELETE configmaps") > 0
+			})
+			s.locked(func() { s.held["configmaps"] = false })
+			eventually(t, "the end of the owner", func() bool { return len(s.names("gatherers")) == 0 })
+			if left := s.names("configmaps"); len(left) > 0 {
+				t.Errorf("the finalizer is gone, and %v is left", left)
+			}
+		})
+	}
+}
+
+// TestReadsAreAwaited: a process that starts decides nothing before it has read what decisions depend on, or knows why it cannot. An
+// earlier decision would report, and roll back, what only had not been read yet.
+func TestReadsAreAwaited(t *testing.T) {
+	for name, c := range map[string]struct {
+		refusal *refusing
+		why     bool
+	}{
+		"read":    {},
+		"refused": {&refusing{http.StatusForbidden, metav1.StatusReasonForbidden, "no"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.locked(func() {
+				s.Serve(apimodel.Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap", Namespaced: true})
+			})
+			asked, answer := make(chan struct{}), make(chan struct{})
+			var once sync.Once
+			release := sync.OnceFunc(func() { close(answer) })
+			t.Cleanup(release)
+			s.refuse = func(verb, resource, _ string) *refusing {
+				if verb == http.MethodGet && resource == "configmaps" {
+					once.Do(func() { close(asked) })
+					<-answer
+					return c.refusal
+				}
+				return nil
+			}
+			decided := make(chan schema.Children, 100)
+			controller := newTestController(t, s, func(o *Options) {
+				o.Watches = jobs(o, kinds.TFJob())
+				o.Watches[0].Reads = []*Read{{Resource: schema.ConfigMaps()}}
+				o.Watches[0].Decide = func(seen Observed) Plan {
+					decided <- seen.Read(schema.ConfigMaps())
+					return Plan{}
+				}
+			})
+			s.put(job("a", 1, `{}`))
+			start(t, controller)
+			select {
+			case <-asked:
+			case <-time.After(patient):
+				t.Fatal("the configmaps were not listed")
+			}
+			eventually(t, "all other resources to be read", func() bool { return controller.Unread() == "configmaps" })
+			if len(decided) > 0 {
+				t.Fatal("a decision was made before what it depends on was read")
+			}
+			release()
+			if got := <-decided; got.Unknown != c.why || (got.Why != "") != c.why {
+				t.Errorf("the first decision sees %+v", got)
+			}
+			if unread := controller.Unread(); unread != "" {
+				t.Errorf("%s is said to be unread", unread)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"stoic/convert"
 	"stoic/schema"
+	"stoic/test/faults/apimodel"
 	"stoic/training"
 	"stoic/training/kinds"
 	"stoic/training/operator"
@@ -152,6 +154,126 @@ func TestSchemaChanged(t *testing.T) {
 		l.updated(read(c.before), read(c.after))
 		if n := l.queue.Len(); n != c.want {
 			t.Errorf("%s: %d keys wait, want %d", c.name, n, c.want)
+		}
+	}
+}
+
+// TestNothingIsReadForAKindThatIsNotServed: what only objects of an unserved kind own is not read, and keeps nothing from being ready.
+// When the kind is installed it is read. The operator then needs permissions of a kind only where the kind is installed.
+func TestNothingIsReadForAKindThatIsNotServed(t *testing.T) {
+	s := newAPIServer(t)
+	s.serveVolcano()
+	s.locked(func() { s.Unserve("tfjobs") })
+	c := ganged(t, s)
+	for _, owned := range c.options.Watches[0].Owns {
+		owned.Optional = false
+	}
+	start(t, c)
+	eventually(t, "readiness without the kind", func() bool { return c.notReady() == "" && c.watchers[0].objects.Ready() })
+	if n := s.count("GET podgroups"); n > 0 {
+		t.Errorf("podgroups are listed %d times for objects that cannot be", n)
+	}
+	s.locked(func() { s.Serve(tfjobs()) })
+	s.put(job("a", 1, `{}`))
+	eventually(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
+	if s.hasEvent("TFJobFailedValidation") {
+		t.Error("the author is told of a resource that is served")
+	}
+}
+
+// ganged returns a controller of TFJobs whose pods Volcano schedules.
+func ganged(t *testing.T, s *apiServer) *Controller {
+	t.Helper()
+	return newTestController(t, s, func(o *Options) {
+		o.Watches = jobs(o, kinds.TFJob().In(training.Cluster{Gang: training.Gang{Scheduler: "volcano"}}))
+	})
+}
+
+func (s *apiServer) serveVolcano() {
+	s.locked(func() {
+		s.Serve(apimodel.Resource{Group: "scheduling.volcano.sh", Version: "v1beta1", Plural: "podgroups", Kind: "PodGroup", Namespaced: true, Status: true})
+	})
+}
+
+// hasEvent reports whether an event of this reason is stored.
+func (s *apiServer) hasEvent(reason string) bool {
+	found := false
+	s.locked(func() {
+		for _, o := range s.Objects("events") {
+			found = found || o["reason"] == reason
+		}
+	})
+	return found
+}
+
+// TestGangWithoutCRD: the CRD is installed later. The job waits, an event says why, and it continues by itself.
+func TestGangWithoutCRD(t *testing.T) {
+	s := newAPIServer(t)
+	c := ganged(t, s)
+	start(t, c)
+	s.put(job("a", 1, `{}`))
+	eventually(t, "the event", func() bool { return s.hasEvent(training.ReasonPodGroupUnavailable) })
+	if n := s.count("POST podgroups") + s.count("POST pods"); n > 0 {
+		t.Errorf("%d requests for nothing", n)
+	}
+	s.serveVolcano()
+	eventually(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
+	if got := counted(t, c, "training_operator_kind_served"); got != 2 {
+		t.Errorf("%v kinds are served", got)
+	}
+}
+
+// TestRequiredResourceThatIsNotServed: objects cannot do without a resource that is not served. Nothing is decided, events inform the users
+// why, and the objects are reconciled when it is served, without polling in between.
+func TestRequiredResourceThatIsNotServed(t *testing.T) {
+	s := newAPIServer(t)
+	c := newTestController(t, s, func(o *Options) {
+		o.Watches = jobs(o, kinds.TFJob().In(training.Cluster{Gang: training.Gang{Scheduler: "volcano"}}))
+		for _, owned := range o.Watches[0].Owns {
+			owned.Optional = false
+		}
+	})
+	start(t, c)
+	s.put(job("a", 1, `{}`))
+	eventually(t, "the event", func() bool { return s.hasEvent("TFJobFailedValidation") })
+	if n := s.count("POST pods") + s.count("PATCH tfjobs"); n > 0 {
+		t.Errorf("%d writes for an object whose children cannot be seen", n)
+	}
+	s.serveVolcano()
+	eventually(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
+}
+
+// TestPhaseOfAGroupWakes: the phase that Volcano writes into a PodGroup wakes its job, and a report that changes nothing else does not.
+// TestSameDecidesWhatWakes of package cache shows what the cache makes of the two states.
+func TestPhaseOfAGroupWakes(t *testing.T) {
+	var groups *Owned
+	for _, d := range ganged(t, newAPIServer(t)).dependents {
+		if d.Resource == training.PodGroups() {
+			groups = d.Owned
+		}
+	}
+	kept := func(phase string, running, members int64) any {
+		return groups.Slim(&unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"name": "a", "namespace": "ns"},
+			"spec":     map[string]any{"minMember": members},
+			"status":   map[string]any{"phase": phase, "running": running},
+		}})
+	}
+	before := kept("Pending", 0, 1)
+	for name, test := range map[string]struct {
+		after any
+		wakes bool
+	}{
+		"a report":  {kept("Pending", 1, 1), false},
+		"the phase": {kept("Inqueue", 0, 1), true},
+		"the spec":  {kept("Pending", 0, 2), true},
+	} {
+		same := reflect.DeepEqual(before, test.after)
+		if groups.Same != nil {
+			same = groups.Same(before, test.after)
+		}
+		if same == test.wakes {
+			t.Errorf("%s: wakes the job: %v, want %v", name, !same, test.wakes)
 		}
 	}
 }

@@ -11,13 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 
 	"stoic/controller/apply"
+	"stoic/controller/events"
 	"stoic/schema"
 	"stoic/training/kinds"
 	"stoic/training/plan"
@@ -55,25 +58,6 @@ func TestRequeue(t *testing.T) {
 		if forgot := l.failures.NumRequeues("ns/a") == 0; forgot != (c.err == nil) {
 			t.Errorf("after %v the failures are forgotten: %v", c.err, forgot)
 		}
-	}
-}
-
-// TestProbesSlowDown: what may be about to be repaired is retried soon, what stays refused seldom.
-func TestProbesSlowDown(t *testing.T) {
-	l := newTestController(t, newAPIServer(t), nil).watchers[0]
-	spy := &spyQueue{TypedDelayingInterface: l.queue}
-	l.queue = spy
-	sum := time.Duration(0)
-	for try := range 20 {
-		before := spy.after
-		l.requeue("ns/a", 0, apierrors.NewBadRequest("x"))
-		if spy.after < before || try == 0 && spy.after != apply.FirstRefused {
-			t.Errorf("try %d in %s, the one before in %s", try, spy.after, before)
-		}
-		sum += spy.after
-	}
-	if spy.after != apply.LastRefused || sum < time.Hour/2 {
-		t.Errorf("20 tries within %s, the last after %s", sum, spy.after)
 	}
 }
 
@@ -192,5 +176,73 @@ func TestHealth(t *testing.T) {
 	c.watchers[0].running.Store("ns/a", time.Now().Add(-time.Hour))
 	if get("/healthz") != 500 {
 		t.Error("a reconcile that hangs is not reported")
+	}
+}
+
+// TestOptions: New returns an error for options that cannot work.
+func TestOptions(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Options)
+		want   string
+	}{
+		"sound":       {func(*Options) {}, ""},
+		"a dot":       {func(o *Options) { o.Name = "foo.example.com" }, `Name: found "foo.example.com", must be lower-case letters, digits and -, and begin with a letter: metrics and events carry it`},
+		"no config":   {func(o *Options) { o.Config = nil }, "Config is nil, must say where the API server is"},
+		"no log":      {func(o *Options) { o.Log = nil }, "Log is nil, must be a logger, such as zap.NewNop()"},
+		"no registry": {func(o *Options) { o.Registry = nil }, "Registry is nil, must be one of Prometheus"},
+		"no clock":    {func(o *Options) { o.Now = nil }, "Now is nil, must be a clock, such as time.Now"},
+		"no worker":   {func(o *Options) { o.Workers = 0 }, "Workers: found 0, must be 1 or more"},
+		"no events":   {func(o *Options) { o.EventQPS = 0 }, "EventQPS: found 0, must be the number of events per second, or negative for no limit"},
+		"no identity": {func(o *Options) { o.Identity = "" }, "Identity: not found, must be the name of the pod, or another that no other process has"},
+		"no watch":    {func(o *Options) { o.Watches = nil }, "no resource to watch"},
+		"a watch":     {func(o *Options) { o.Watches[0].Decide = nil }, "the watch of tfjobs: Decide is nil, must be a function"},
+	} {
+		o := Options{Name: "training-operator", Config: &rest.Config{Host: "http://127.0.0.1:1"}, Workers: 1, EventQPS: 1, Identity: "me", Log: zap.NewNop(),
+			Registry: prometheus.NewRegistry(), Now: time.Now}
+		o.Watches = jobs(&o, kinds.TFJob())
+		c.change(&o)
+		got := ""
+		if _, err := New(o); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: %s\nwant %s", name, got, c.want)
+		}
+	}
+}
+
+// TestRequeueForEvents: a reconcile whose events found no room is requeued for them, and nothing else waits for that.
+func TestRequeueForEvents(t *testing.T) {
+	s := newAPIServer(t)
+	c := newTestController(t, s, nil)
+	l := c.watchers[0]
+	flood := make([]schema.Event, 0, 32) // as much as may wait; all share one text, which is counted each time
+	text := strings.Repeat("x", 10<<20)
+	for i := range cap(flood) {
+		flood = append(flood, schema.Event{Type: "Normal", Reason: "Flood", Message: text, Occasion: fmt.Sprint(i)})
+	}
+	c.emitter.Emit(resultOf("other", "1").Head, flood)
+	derived := []schema.Event{{Type: "Warning", Reason: "A", Message: "first", Since: time.Now()}, {Type: "Warning", Reason: "A", Message: "second", Since: time.Now()}}
+	reconcile := func(requeue time.Duration) time.Duration {
+		again, err := l.apply(t, someHead(), schema.Plan{Events: derived, Requeue: requeue})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return again
+	}
+	for requeue, want := range map[time.Duration]time.Duration{0: events.RequeueForEvents, time.Hour: events.RequeueForEvents, time.Second: time.Second} {
+		if got := reconcile(requeue); got != want {
+			t.Errorf("a plan that is to be looked at again in %s is so in %s, want %s", requeue, got, want)
+		}
+	}
+	messages := emitting(t, s, c)
+	if sent := messages(); len(sent) != len(flood) {
+		t.Fatalf("%d events were sent, want %d", len(sent), len(flood))
+	}
+	if got := reconcile(0); got != 0 {
+		t.Errorf("once there is room: requeued after %s", got)
+	}
+	if sent := messages(); !slices.Contains(sent, "first") || !slices.Contains(sent, "second") {
+		t.Errorf("%d events were sent, and not both of the reconcile that was requeued", len(sent))
 	}
 }

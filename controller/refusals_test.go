@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -88,4 +89,87 @@ func (s *apiServer) fullQuota() *atomic.Bool {
 		return nil
 	}
 	return full
+}
+
+// TestSmallJobIsMadeAtOnce: all objects of a job of five replicas are requested before the first answer arrives.
+func TestSmallJobIsMadeAtOnce(t *testing.T) {
+	s := newAPIServer(t)
+	const objects = 10
+	var asked atomic.Int32
+	all := make(chan struct{})
+	s.refuse = func(verb, resource, _ string) *refusing {
+		if verb == http.MethodPost && (resource == "pods" || resource == "services") {
+			if asked.Add(1) == objects {
+				close(all)
+			}
+			select {
+			case <-all:
+			case <-t.Context().Done():
+			}
+		}
+		return nil
+	}
+	s.put(job("a", objects/2, `{}`))
+	start(t, newTestController(t, s, nil))
+	eventually(t, "all objects to be asked for before any is there", func() bool { return asked.Load() == objects })
+}
+
+// terminate makes the API server refuse creations as it does in a namespace that is being deleted. asked returns how many it has received
+// since.
+func (s *apiServer) terminate() (asked func() int) {
+	posts := func() int { return s.count("POST pods") + s.count("POST services") }
+	before := posts()
+	s.locked(func() { s.Close("ns") })
+	return func() int { return posts() - before }
+}
+
+// TestNamespaceTerminates: each child that is deleted queues the job, and each reconcile would create all missing ones. One refused
+// creation is enough for the whole deletion, whatever the size of the job.
+func TestNamespaceTerminates(t *testing.T) {
+	sizes := []int{5, 40, 1000}
+	if testing.Short() {
+		sizes = []int{5, 40} // the race detector makes minutes of a thousand
+	}
+	for _, workers := range sizes {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+			s := newAPIServer(t)
+			c := newTestController(t, s, nil)
+			start(t, c)
+			s.put(job("a", workers, `{}`))
+			for have := 0; have < 2*workers; { // a thousand take their time
+				eventually(t, "more children", func() bool {
+					had := have
+					have = len(s.names("pods")) + len(s.names("services"))
+					return have > had
+				})
+			}
+			caughtUp(t, s, c)
+			asked := s.terminate()
+			for i, pod := range s.names("pods") {
+				s.locked(func() { s.drop("/api/v1/namespaces/ns/pods/" + pod) })
+				if i < 20 || i%100 == 0 { // a reconcile for each of these, at least
+					caughtUp(t, s, c)
+				}
+			}
+			eventually(t, "a refused creation", func() bool { return asked() > 0 })
+			caughtUp(t, s, c)
+			c.watchers[0].enqueueAll()
+			caughtUp(t, s, c)
+			if n := asked(); n != 1 {
+				t.Errorf("%d creations were asked for in a namespace that is being deleted, want 1", n)
+			}
+			var uid any
+			s.locked(func() {
+				uid = s.At(jobsPath + "a")["metadata"].(map[string]any)["uid"]
+				s.drop(jobsPath + "a")
+			})
+			l := c.watchers[0]
+			eventually(t, "nothing to be remembered of the job", func() bool { return l.objects.Get("ns/a") == nil && l.store.Len() == 0 && l.queue.Len() == 0 })
+			s.locked(func() { s.Open("ns") })
+			next := job("a", 1, `{}`)
+			next["metadata"].(map[string]any)["uid"] = uid // no other object has it: it stands for the memory of the one that is gone
+			s.put(next)
+			eventually(t, "the pod of the next job", func() bool { return len(s.names("pods")) == 1 })
+		})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -182,5 +183,76 @@ func TestLostWatchIsReadAround(t *testing.T) {
 	})
 	if !slices.Equal(s.names("pods"), []string{"a-worker-0"}) {
 		t.Errorf("pods: %v", s.names("pods"))
+	}
+}
+
+// TestRequestsOfOneJob: five pods start one after the other, as kubelets do it, and end so. What is known is not
+// requested: ten creations, three writes of the status and three events.
+func TestRequestsOfOneJob(t *testing.T) {
+	const workers, statuses, events = 5, 3, 3
+	s := newAPIServer(t)
+	start(t, newTestController(t, s, nil))
+	s.put(job("a", workers, `{"cleanPodPolicy":"None"}`))
+	eventually(t, "the pods and services", func() bool { return len(s.names("pods")) == workers && len(s.names("services")) == workers })
+	for _, phase := range []string{"Running", "Succeeded"} {
+		for i := range workers {
+			s.phase(fmt.Sprint("a-worker-", workers-1-i), phase)
+			if i == 0 && phase == "Running" {
+				eventually(t, "the job to run", func() bool { st := s.head("a"); return st.Is(training.Running) })
+			}
+		}
+	}
+	eventually(t, "the end", func() bool { st := s.head("a"); return st.Is(training.Succeeded) })
+	eventually(t, "its event", func() bool { return s.count("POST events") >= events }) // they are sent beside the writes
+	counts := map[string]int{}
+	s.locked(func() {
+		for _, request := range s.seen {
+			words := strings.Fields(request)
+			counts[words[0]+" "+words[1]]++
+			if words[0] == http.MethodGet && len(words) > 2 {
+				t.Errorf("%s: what is known was asked for", request)
+			}
+		}
+	})
+	t.Log(counts)
+	if counts["POST pods"] != workers || counts["POST services"] != workers || counts["PATCH tfjobs/status"]+counts["PATCH tfjobs"] != statuses || counts["POST events"] != events {
+		t.Errorf("%v, want %d creations of each, %d writes of the status and %d events", counts, workers, statuses, events)
+	}
+}
+
+// TestBegun: a job has priority once its status is on record, or has just been written by this process.
+func TestBegun(t *testing.T) {
+	s := newAPIServer(t)
+	s.refuse = func(verb, resource, _ string) *refusing {
+		if verb == http.MethodPatch && resource == "tfjobs/status" { // what is written is not shown
+			s.locked(func() { s.held["tfjobs"] = true })
+		}
+		return nil
+	}
+	s.put(job("begun", 1, `{}`))
+	c := newTestController(t, s, nil)
+	l := c.watchers[0]
+	start(t, c)
+	eventually(t, "the job in the cache", func() bool { return l.objects.Get("ns/begun") != nil })
+	uid := l.objects.Get("ns/begun").Meta.UID
+	eventually(t, "the answer to the write of its status", func() bool { at, _ := l.store.Written(uid); return !at.IsZero() })
+	if l.objects.Get("ns/begun").Begun {
+		t.Fatal("the cache shows what is held back")
+	}
+	if !l.begun("ns/begun") {
+		t.Error("a job whose status is on its way to the cache has not begun")
+	}
+	l.store.Forget(uid)
+	if l.begun("ns/begun") {
+		t.Error("a job without a status has begun")
+	}
+	if l.begun("ns/unknown") {
+		t.Error("a job that is not there has begun")
+	}
+	s.locked(func() { s.refuse, s.held["tfjobs"] = nil, false })
+	eventually(t, "Created in the cache", func() bool { return l.objects.Get("ns/begun").Begun })
+	l.store.Forget(uid)
+	if !l.begun("ns/begun") {
+		t.Error("a job with a status has not begun")
 	}
 }

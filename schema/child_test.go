@@ -1,6 +1,9 @@
 package schema
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -149,5 +152,75 @@ func TestDeletions(t *testing.T) {
 	want.ResourceVersion = "7"
 	if got := c.DeletionAsSeen(ConfigMaps()); got != want {
 		t.Errorf("as seen: %+v", got)
+	}
+}
+
+// TestMetadataOfChildren: the metadata of a plan is added to owner references and labels of a child, and to the preconditions of a
+// patch.
+func TestMetadataOfChildren(t *testing.T) {
+	owner := &Head{Resource: Resource{Group: "g", Version: "v1", Kind: "Foo", Plural: "foos"}}
+	owner.Meta.Name, owner.Meta.Namespace, owner.Meta.UID = "a", "ns", "u"
+	child := &Child{Namespace: "ns", Name: "c", UID: "x", ResourceVersion: "7"}
+	const reference = `"ownerReferences":[{"apiVersion":"g/v1","kind":"Foo","name":"a","uid":"u","controller":true,"blockOwnerDeletion":true}]`
+	for name, c := range map[string]struct{ fields, created, patched any }{
+		"none": {map[string]any{"data": 1},
+			`{"apiVersion":"v1","data":1,"kind":"ConfigMap","metadata":{"labels":{"app":"a"},"name":"c","namespace":"ns",` + reference + `}}`,
+			`{"data":1,"metadata":{"resourceVersion":"7","uid":"x"}}`},
+		"labels and annotations": {map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "b", "tier": "c"}, "annotations": map[string]string{"n": "o"}}},
+			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{"n":"o"},"labels":{"app":"a","tier":"c"},"name":"c","namespace":"ns",` + reference + `}}`,
+			`{"metadata":{"annotations":{"n":"o"},"labels":{"app":"b","tier":"c"},"resourceVersion":"7","uid":"x"}}`},
+		"another name": {map[string]any{"metadata": map[string]any{"name": "b"}}, nil, nil},
+		"another type": {map[string]any{"metadata": map[string]string{"labels": "b"}}, nil, nil},
+		"kind":         {map[string]any{"kind": "Secret"}, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"app":"a"},"name":"c","namespace":"ns",` + reference + `}}`, `{"kind":"Secret","metadata":{"resourceVersion":"7","uid":"x"}}`},
+	} {
+		body := func(of func(map[string]any) []byte) (text any) {
+			defer func() {
+				if recover() != nil {
+					text = nil
+				}
+			}()
+			return string(of(c.fields.(map[string]any)))
+		}
+		created := body(func(fields map[string]any) []byte {
+			return NewChild(owner, ConfigMaps(), "ns", "c", map[string]string{"app": "a"}, "", fields).Body
+		})
+		patched := body(func(fields map[string]any) []byte { return child.Patch(ConfigMaps(), fields).Body })
+		if fmt.Sprint(created, patched) != fmt.Sprint(c.created, c.patched) {
+			t.Errorf("%s:\n%v\n%v\nwant\n%v\n%v", name, created, patched, c.created, c.patched)
+		}
+	}
+}
+
+func TestPodOf(t *testing.T) {
+	for template, want := range map[string]string{
+		`{"metadata":{"name":"no","labels":{"a":"not"},"annotations":{"b":"<c>"},"finalizers":["d/e"]},"spec":{"younger":{"z":1,"a":null},"containers":[]},"Spec":7,"Metadata":{"finalizers":[]}}`: `{"apiVersion":"v1","kind":"Pod",` +
+			`"metadata":{"annotations":{"b":"<c>"},"finalizers":["d/e"],"labels":{"l":"m"},"name":"p","namespace":"ns","ownerReferences":[{"apiVersion":"g/v1","kind":"FooBar","name":"a","uid":"u","controller":true,"blockOwnerDeletion":true}]},` +
+			`"spec":{"younger":{"z":1,"a":null},"containers":[]}}`,
+		`{}`:       `{"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"l":"m"},"name":"p","namespace":"ns","ownerReferences":[{"apiVersion":"g/v1","kind":"FooBar","name":"a","uid":"u","controller":true,"blockOwnerDeletion":true}]},"spec":null}`,
+		`nonsense`: `{"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"l":"m"},"name":"p","namespace":"ns","ownerReferences":[{"apiVersion":"g/v1","kind":"FooBar","name":"a","uid":"u","controller":true,"blockOwnerDeletion":true}]},"spec":null}`,
+	} {
+		got := PodOf(owner(false), "p", map[string]string{"l": "m"}, []byte(template))
+		if diff := cmp.Diff(want, string(got.Body)); diff != "" || got.Name != "p" || got.Namespace != "ns" || got.Resource != Pods() {
+			t.Errorf("%s: %+v (-want +got):\n%s", template, got, diff)
+		}
+	}
+}
+
+func TestTaken(t *testing.T) {
+	in := func(namespace, name string) Child { return Child{Namespace: namespace, Name: name} }
+	o := Observed{Head: owner(false), Children: []Children{
+		{Resource: Services(), Items: []Child{in("ns", "service")}},
+		{Resource: Pods(), Items: []Child{in("ns", "child"), in("elsewhere", "far")}, Orphans: []Candidate{{Child: in("ns", "orphan")}}, Unclaimed: []Candidate{{Child: in("ns", "unclaimed")}}},
+	}, Refused: []Refusal{
+		{Resource: Pods(), Namespace: "ns", Name: "refused", Cause: CauseNameTaken, Message: "the name is taken"}, {Resource: Pods(), Namespace: "ns", Name: "quota", Cause: CauseQuota},
+		{Resource: Services(), Namespace: "ns", Name: "another", Cause: CauseNameTaken},
+	}}
+	if got := o.WhyRefused("; ") + (&Observed{}).WhyRefused("; "); got != "; the name is taken" {
+		t.Errorf("%q", got)
+	}
+	taken := o.Taken(Pods())
+	maps.DeleteFunc(taken, func(_ string, is bool) bool { return !is })
+	if got := slices.Sorted(maps.Keys(taken)); !slices.Equal(got, []string{"child", "orphan", "refused", "unclaimed"}) {
+		t.Errorf("%v", got)
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"stoic/test/source"
 )
 
 func TestProblemString(t *testing.T) {
@@ -82,4 +84,28 @@ func TestComparePaths(t *testing.T) {
 			t.Fatalf("%q, %q, %q", a, b, c)
 		}
 	})
+}
+
+func TestEveryCodeExplainsItself(t *testing.T) {
+	for _, c := range Codes() {
+		for what, text := range map[string]string{"meaning": c.Meaning(), "remedy": c.Remedy(), "severity": c.Severity()} {
+			if !strings.HasSuffix(text, ".") || strings.Contains(text, "\n") {
+				t.Errorf("%s of %s is not a sentence in one line: %q", what, c, text)
+			}
+		}
+	}
+	if c := Code("Nonsense"); c.Meaning() != "" || c.Remedy() != "" || c.Severity() != "" {
+		t.Error("a code that does not exist has a meaning")
+	}
+}
+
+func TestCodesListsAll(t *testing.T) {
+	declared := source.Constants(t, "problem.go", func(_, kind string) bool { return kind == "Code" })
+	var listed []string
+	for _, c := range Codes() {
+		listed = append(listed, string(c))
+	}
+	if !slices.Equal(declared, listed) {
+		t.Errorf("declared %v\nlisted %v", declared, listed)
+	}
 }

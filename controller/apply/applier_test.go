@@ -274,29 +274,3 @@ func TestSpecChangedByAWebhook(t *testing.T) {
 		}
 	}
 }
-
-// TestFinalizersThatAreRefused: an event says why nothing happens, or why the object is not deleted.
-func TestFinalizersThatAreRefused(t *testing.T) {
-	for want, plan := range map[string]schema.Plan{
-		"Error adding finalizers: ":   {AddFinalizers: []string{"x"}, Status: statusAt(1, "A")},
-		"Error removing finalizers: ": {RemoveFinalizers: []string{"o"}},
-	} {
-		s := newAPIServer(t)
-		a := newTestApplier(t, s, nil)
-		s.put(widgetsPath+"a", map[string]any{"finalizers": []string{"o"}})
-		s.failing(func(request string) *metav1.Status {
-			if request == addFinalizer {
-				return statusOf(http.StatusForbidden)
-			}
-			return nil
-		})
-		a.Store.SetVerified(s.head(t, "a").Meta.UID)
-		_, err := a.Apply(t.Context(), &schema.Observed{Head: s.head(t, "a")}, plan)
-		if got := s.requests(); err == nil || !slices.Equal(got, []string{addFinalizer}) {
-			t.Errorf("%v: %v", got, err)
-		}
-		if got := s.reported(t, "WidgetFailed"); !strings.HasPrefix(got, want) {
-			t.Errorf("reported %q, want %q", got, want)
-		}
-	}
-}

@@ -1,11 +1,19 @@
 package cache
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 
 	"stoic/controller/consistency"
 	"stoic/controller/watch"
@@ -93,6 +101,136 @@ func TestScopeOfRequests(t *testing.T) {
 				if r.URL.Path != c.want {
 					t.Errorf("asked %s, want %s", r.URL.Path, c.want)
 				}
+			}
+		})
+	}
+}
+
+// pagedResource is a dynamic client of one resource that answers prepared pages.
+type pagedResource struct {
+	dynamic.NamespaceableResourceInterface
+	pages []*unstructured.UnstructuredList
+	asked []metav1.ListOptions
+}
+
+func (p *pagedResource) List(_ context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	p.asked = append(p.asked, o)
+	return p.pages[len(p.asked)-1], nil
+}
+
+func pagesOf(names ...string) *pagedResource {
+	p := &pagedResource{}
+	for i, name := range names {
+		page := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{{Object: map[string]any{
+			"metadata": map[string]any{"name": name, "namespace": "ns", "uid": "u-" + name, "resourceVersion": fmt.Sprint(i)}, "spec": map[string]any{"large": "x"}}}}}
+		page.SetResourceVersion("9")
+		if i < len(names)-1 {
+			page.SetContinue("more")
+		}
+		p.pages = append(p.pages, page)
+	}
+	return p
+}
+
+// TestListOfCarriers: the untyped client also lists page by page. Each object is reduced before the next page is requested, and leaves
+// the list and the transform as it was reduced.
+func TestListOfCarriers(t *testing.T) {
+	p := pagesOf("a", "b", "c")
+	var cut []*child
+	slim := func(obj any) (any, error) {
+		if len(cut) != len(p.asked)-1 {
+			t.Errorf("%d objects are cut down after %d pages", len(cut), len(p.asked))
+		}
+		cut = append(cut, slimUntyped(obj.(*unstructured.Unstructured), ""))
+		return cut[len(cut)-1], nil
+	}
+	r := &listWatchResource{reads: p, client: &listWatchClient{report: func(err error) { t.Error(err) }, slim: slim}}
+	found, err := r.List(t.Context(), metav1.ListOptions{ResourceVersion: "0", LabelSelector: "a=b"})
+	if err != nil || meta.LenList(found) != 3 || found.GetResourceVersion() != "9" || found.GetContinue() != "" {
+		t.Fatalf("%+v: %v", found, err)
+	}
+	items, err := meta.ExtractListWithAlloc(found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, item := range items {
+		m, err := meta.Accessor(item)
+		if err != nil || m.GetName() != cut[i].Name || m.GetNamespace() != "ns" || m.GetUID() != cut[i].UID || m.GetResourceVersion() != cut[i].ResourceVersion {
+			t.Errorf("object %d has no identity on its way: %+v, %v", i, item, err)
+		}
+		if got, err := unpacked(slim)(item); err != nil || got != any(cut[i]) {
+			t.Errorf("object %d comes out as %+v, %v", i, got, err)
+		}
+	}
+	for _, o := range p.asked {
+		if o.ResourceVersion != "" || o.Limit != pageSize || o.LabelSelector != "a=b" {
+			t.Errorf("asked %+v: of the past, for all at once, or for others", o)
+		}
+	}
+}
+
+// TestListOfCarriersFails: a transform that fails is an error of the list, and does not leave a list with a gap.
+func TestListOfCarriersFails(t *testing.T) {
+	for name, bad := range map[string]func(any) (any, error){
+		"refuses":            func(any) (any, error) { return nil, errors.New("no") },
+		"loses the metadata": func(any) (any, error) { return 7, nil },
+	} {
+		r := &listWatchResource{reads: pagesOf("a"), client: &listWatchClient{report: func(error) {}, slim: bad}}
+		if found, err := r.List(t.Context(), metav1.ListOptions{}); found != nil || err == nil {
+			t.Errorf("a transform that %s: %v, %v", name, found, err)
+		}
+	}
+}
+
+func TestResumeWatch(t *testing.T) {
+	yes, down := true, errors.New("down")
+	for name, c := range map[string]struct {
+		options  metav1.ListOptions
+		position string
+		fails    error // the list
+		refuses  error // the watch
+		asked    int
+		watched  bool
+		gone     bool
+	}{
+		"from nothing":                {options: metav1.ListOptions{}, watched: true},
+		"from anything":               {options: metav1.ListOptions{ResourceVersion: "0"}, watched: true},
+		"with initial events":         {options: metav1.ListOptions{ResourceVersion: "9", SendInitialEvents: &yes}, watched: true},
+		"from the past":               {options: metav1.ListOptions{ResourceVersion: "9"}, position: "10", asked: 1, watched: true},
+		"from now":                    {options: metav1.ListOptions{ResourceVersion: "10"}, position: "10", asked: 1, watched: true},
+		"from the future":             {options: metav1.ListOptions{ResourceVersion: "11"}, position: "10", asked: 1, watched: true, gone: true},
+		"of another length":           {options: metav1.ListOptions{ResourceVersion: "100"}, position: "99", asked: 1, watched: true, gone: true},
+		"no version is reported":      {options: metav1.ListOptions{ResourceVersion: "9"}, position: "", asked: 1, watched: true},
+		"the API server is not there": {options: metav1.ListOptions{ResourceVersion: "9"}, fails: down, asked: 1, watched: true},
+		"the watch does not start":    {options: metav1.ListOptions{ResourceVersion: "9"}, position: "10", refuses: down},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.options.LabelSelector = "a=b"
+			asked, watched, started := 0, false, apiwatch.NewFake()
+			got, err := resumeWatch(t.Context(), c.options,
+				func(_ context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+					asked++
+					// A label selector makes a server that answers from etcd read all objects; a single name does not.
+					if o.Limit != 1 || o.ResourceVersion != "" || o.LabelSelector != "" || !strings.HasPrefix(o.FieldSelector, "metadata.name=") {
+						t.Errorf("asks with %+v: for more than it needs, or for less than the truth", o)
+					}
+					found := &unstructured.UnstructuredList{}
+					found.SetResourceVersion(c.position)
+					return found, c.fails
+				},
+				func(_ context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+					watched = o.ResourceVersion == c.options.ResourceVersion && o.SendInitialEvents == c.options.SendInitialEvents
+					if c.refuses != nil {
+						watched = false
+						return nil, c.refuses
+					}
+					return started, nil
+				})
+			if asked != c.asked || watched != c.watched || apierrors.IsResourceExpired(err) != c.gone || errors.Is(err, down) != (c.fails != nil || c.refuses != nil) {
+				t.Errorf("asked %d times, watched %v: %v", asked, watched, err)
+			}
+			if (got != nil) != (err == nil) || started.IsStopped() != (watched && err != nil) {
+				t.Errorf("got %v with %v; stopped: %v", got, err, started.IsStopped())
 			}
 		})
 	}

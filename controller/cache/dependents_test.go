@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"pgregory.net/rapid"
@@ -21,6 +22,7 @@ import (
 	"stoic/controller/lean"
 	"stoic/controller/serve"
 	"stoic/controller/watch"
+	"stoic/convert"
 	"stoic/schema"
 	"stoic/test/faults/apimodel"
 	"stoic/test/faults/apimodel/server"
@@ -372,5 +374,180 @@ func TestChild(t *testing.T) {
 	}
 	if c := slimTyped(&lean.Object{}); c.owner() != (Owner{}) || c.object != nil || !c.created.IsZero() {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestChildrenOfChildren: what an owned object controls is seen as the child of a child, in the cache and in a live read, within the
+// namespace, and it wakes the owner of that object.
+func TestChildrenOfChildren(t *testing.T) {
+	s := newAPIServer(t)
+	s.serve(schema.Jobs(), true)
+	owner, stranger := headOf(widgets(), "ns", "a"), headOf(widgets(), "ns", "b")
+	job := headOf(schema.Jobs(), "ns", "a-launcher")
+	s.put("/apis/batch/v1/namespaces/ns/jobs/a-launcher", withUID(ownedBy(owner, nil), job))
+	s.put("/api/v1/namespaces/ns/pods/direct", ownedBy(owner, nil))
+	s.put("/api/v1/namespaces/ns/pods/indirect", ownedBy(job, nil))
+	s.put("/api/v1/namespaces/elsewhere/pods/claims", ownedBy(job, nil))
+	s.put("/api/v1/namespaces/ns/pods/other", ownedBy(headOf(schema.Jobs(), "ns", "other"), nil))
+
+	jobs := newTestDependents(t, s, "", &watch.Owned{Resource: schema.Jobs()}, nil)
+	pods := newTestDependents(t, s, "", &watch.Owned{Resource: schema.Pods(), SlimTyped: slimName, Through: []schema.Resource{schema.Jobs()}}, nil)
+	background(t, jobs.Serve)
+	background(t, pods.Serve)
+	eventually(t, "both caches", func() bool { return jobs.Known() && pods.Known() })
+
+	owned := jobs.Of(owner).Items
+	if len(owned) != 1 || len(jobs.Of(stranger).Items) > 0 {
+		t.Fatalf("jobs: %+v", owned)
+	}
+	indirect := pods.OfChild(&owned[0])
+	if diff := cmp.Diff([]string{"indirect"}, names(indirect)); diff != "" || indirect[0].Through != owned[0].UID {
+		t.Errorf("%s%+v", diff, indirect)
+	}
+	if diff := cmp.Diff([]string{"direct"}, names(pods.Of(owner).Items)); diff != "" {
+		t.Error(diff)
+	}
+	live, newest, err := pods.Read(t.Context(), owner, owned...)
+	if diff := cmp.Diff([]string{"direct", "indirect"}, names(live.Items)); diff != "" || err != nil || newest == "" {
+		t.Errorf("%s%v %q", diff, err, newest)
+	}
+	for _, item := range live.Items {
+		if (item.Name == "indirect") != (item.Through == job.Meta.UID) {
+			t.Errorf("%s is seen through %q", item.Name, item.Through)
+		}
+	}
+
+	of := Owner{UID: job.Meta.UID, APIVersion: "batch/v1", Kind: "Job", Namespace: "ns", Name: "a-launcher"}
+	want := Owner{UID: owner.Meta.UID, APIVersion: "example.org/v1", Kind: "Widget", Namespace: "ns", Name: "a"}
+	if got := jobs.OwnerOf(of); got != want {
+		t.Errorf("the owner of %+v is %+v", of, got)
+	}
+	older := of
+	if older.APIVersion = "batch/v1beta1"; jobs.OwnerOf(older) != want {
+		t.Error("an owner reference of another version of the Job finds nothing")
+	}
+	for name, change := range map[string]func(*Owner){
+		"an earlier Job of that name": func(o *Owner) { o.UID = "earlier" },
+		"another name":                func(o *Owner) { o.Name = "x" },
+		"another namespace":           func(o *Owner) { o.Namespace = "x" },
+		"another kind":                func(o *Owner) { o.Kind = "CronJob" },
+		"another group":               func(o *Owner) { o.APIVersion = "example.org/v1" },
+	} {
+		other := of
+		change(&other)
+		if got := jobs.OwnerOf(other); got != (Owner{}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// withUID gives an object the UID of a head.
+func withUID(o map[string]any, head *schema.Head) map[string]any {
+	o["metadata"].(map[string]any)["uid"] = string(head.Meta.UID)
+	return o
+}
+
+// TestUnwatched: an unwatched resource is neither listed nor watched nor looked for in discovery, and no reconcile waits for it.
+func TestUnwatched(t *testing.T) {
+	s := newAPIServer(t)
+	d := newTestDependents(t, s, "", &watch.Owned{Resource: schema.Secrets(), Unwatched: true}, nil)
+	background(t, d.Serve)()
+	owner := headOf(widgets(), "ns", "a")
+	live, newest, err := d.Read(t.Context(), owner)
+	if found := d.Of(owner); !d.Known() || !d.Ready() || found.Unknown || len(found.Items)+len(live.Items) > 0 || newest != "" || err != nil {
+		t.Errorf("%+v, %+v, %q, %v", found, live, newest, err)
+	}
+	if asked := append(s.asked("secrets", false), s.asked("secrets", true)...); len(asked) > 0 {
+		t.Errorf("%d requests", len(asked))
+	}
+}
+
+// TestClaims: children and objects without controller are known with their labels and owners if owners claim by label, as cached and as
+// read from the API server. Otherwise none of that is kept.
+func TestClaims(t *testing.T) {
+	claims := func(*convert.Result) labels.Selector { return labels.Everything() }
+	for name, o := range map[string]*watch.Owned{
+		"typed":   {Resource: schema.Pods(), SlimTyped: slimName, Claims: claims},
+		"untyped": {Resource: schema.Pods(), Claims: claims},
+		"without": {Resource: schema.Pods()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			owner := headOf(widgets(), "ns", "a")
+			s.put(podsPath+"child", ownedBy(owner, map[string]any{"app": "x"}))
+			s.put(podsPath+"orphan", map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "y"}}})
+			s.put(podsPath+"odd", map[string]any{"metadata": map[string]any{"ownerReferences": []any{map[string]any{"kind": "K", "name": "n", "uid": "u", "apiVersion": "v1"}}}})
+			s.put(podsPath+"deleting", map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"a/b"}}})
+			s.put("/api/v1/namespaces/elsewhere/pods/far", map[string]any{})
+			s.put(podsPath+"foreign", ownedBy(headOf(widgets(), "ns", "other"), nil))
+			d := newTestDependents(t, s, "", o, nil)
+			background(t, d.Serve)
+			eventually(t, "the children", d.Known)
+			read, _, err := d.Read(t.Context(), owner)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range []schema.Children{d.Of(owner), read} {
+				var got []string
+				for _, c := range found.Items {
+					got = append(got, "item "+c.Name)
+				}
+				for _, c := range found.Unclaimed {
+					got = append(got, "child "+c.Name+" "+c.Labels.String())
+				}
+				for _, c := range found.Orphans {
+					text := "orphan " + c.Name + " " + c.Labels.String()
+					for _, o := range c.Owners {
+						text += o.Name
+					}
+					got = append(got, text)
+				}
+				slices.Sort(got)
+				want := "child child app=x, orphan odd n, orphan orphan app=y"
+				if o.Claims == nil {
+					want = "item child"
+				}
+				if strings.Join(got, ", ") != want {
+					t.Errorf("%q, want %q", strings.Join(got, ", "), want)
+				}
+			}
+			everywhere := 0
+			d.EachOrphan("", func(schema.Candidate) { everywhere++ })
+			informer := d.informer.Load()
+			_, indexed := (*informer).GetIndexer().GetIndexers()[byOrphan]
+			if (everywhere == 3) != (o.Claims != nil) || indexed != (o.Claims != nil) {
+				t.Errorf("%d orphans in all namespaces, indexed: %v", everywhere, indexed)
+			}
+		})
+	}
+}
+
+// TestClaim: if an owner claims nothing, its children stay as they are.
+func TestClaim(t *testing.T) {
+	of := func(name, app string) schema.Candidate {
+		return schema.Candidate{Child: schema.Child{Name: name}, Labels: schema.LabelsOf(map[string]string{"app": app})}
+	}
+	for _, c := range []struct {
+		name     string
+		selector labels.Selector
+		want     string
+	}{
+		{"none", nil, "children a,b orphans  unclaimed "},
+		{"nothing", labels.Nothing(), "children  orphans  unclaimed a,b"},
+		{"some", labels.SelectorFromSet(labels.Set{"app": "x"}), "children a orphans c unclaimed b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			found := schema.Children{Unclaimed: []schema.Candidate{of("a", "x"), of("b", "y")}, Orphans: []schema.Candidate{of("c", "x"), of("d", "y"), of("contested", "x")}}
+			Claim(&found, c.selector, func(o schema.Candidate) bool { return o.Name == "contested" })
+			list := func(all []schema.Candidate) (names []string) {
+				for _, o := range all {
+					names = append(names, o.Name)
+				}
+				return names
+			}
+			if got := "children " + strings.Join(names(found.Items), ",") + " orphans " + strings.Join(list(found.Orphans), ",") + " unclaimed " + strings.Join(list(found.Unclaimed), ","); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
 	}
 }

@@ -2,7 +2,6 @@ package program
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,26 +60,6 @@ func TestObjectsAreNotLogged(t *testing.T) {
 	}
 }
 
-// TestWordsAreLogged: a string under such a key is a name, which is useful.
-func TestWordsAreLogged(t *testing.T) {
-	var out bytes.Buffer
-	flags := LogFlags{Level: "info", Encoder: "json"}
-	log, err := flags.Logger(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log.With(zap.String("job", "a/b")).Info("x", zap.String("event", "a/b.123"), zap.Error(errors.New("told")))
-	var entry map[string]any
-	if err := json.Unmarshal(out.Bytes(), &entry); err != nil {
-		t.Fatal(err)
-	}
-	for key, want := range map[string]any{"event": "a/b.123", "job": "a/b", "error": "told", "level": "info", "msg": "x"} {
-		if entry[key] != want {
-			t.Errorf("%s is %v, want %v", key, entry[key], want)
-		}
-	}
-}
-
 // TestTextsAreBounded: an API server's answer of megabytes is a log line of a few kilobytes, whichever way it comes into the log.
 func TestTextsAreBounded(t *testing.T) {
 	long := strings.Repeat("ä", 1<<20)
@@ -100,37 +79,6 @@ func TestTextsAreBounded(t *testing.T) {
 					t.Errorf("a line of %d bytes: %.100s", n, line)
 				}
 			})
-		}
-	}
-}
-
-func TestLevels(t *testing.T) {
-	for level, want := range map[string]string{
-		"debug": "debug info warn error", "info": "info warn error", "warn": "warn error", "error": "error",
-		"INFO": "info warn error", "0": "info warn error", "1": "debug info warn error", "9": "debug info warn error",
-		"-3": "info warn error", "99999": "debug info warn error", "": "info warn error",
-	} {
-		var out bytes.Buffer
-		flags := LogFlags{Level: level, Encoder: "json"}
-		log, err := flags.Logger(&out)
-		if err != nil {
-			t.Errorf("%q: %v", level, err)
-			continue
-		}
-		log.Debug("debug")
-		log.Info("info")
-		log.Warn("warn")
-		log.Error("error")
-		var got []string
-		for line := range strings.Lines(out.String()) {
-			var entry struct{ Msg string }
-			if err := json.Unmarshal([]byte(line), &entry); err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, entry.Msg)
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%q logs %v, want %s", level, got, want)
 		}
 	}
 }

@@ -3,21 +3,29 @@ package program
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stoic/controller"
@@ -280,5 +288,107 @@ func TestStopsAtSIGTERM(t *testing.T) {
 		}
 	case <-time.After(2 * time.Minute):
 		t.Fatal("the program does not stop")
+	}
+}
+
+// TestKeepSmall: memory is returned when all objects have been read and every minute after that, but not while a resource is read again.
+// The collector is set only when its share changes, and within a second while objects are read.
+func TestKeepSmall(t *testing.T) {
+	for name, test := range map[string]struct {
+		ours    bool // GOGC is not set
+		changes []string
+	}{
+		"by what is in use": {true, []string{"0 s: 100", "12 s: 50", "270 s: 100"}},
+		"GOGC is set":       {false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				at := func() int { return int(time.Since(began) / time.Second) }
+				unread := func() string {
+					if at() < 30 || at() >= 100 && at() < 250 {
+						return "tfjobs"
+					}
+					return ""
+				}
+				var freed []int
+				var changes []string
+				c := collector{free: func() { freed = append(freed, at()) }, inUse: func() uint64 {
+					if at() >= 12 && at() < 240 {
+						return largeHeap + 1
+					}
+					return largeHeap
+				}}
+				if test.ours {
+					c.setPercent = func(percent int) { changes = append(changes, fmt.Sprintf("%d s: %d", at(), percent)) }
+				}
+				ctx, end := context.WithTimeout(t.Context(), 6*time.Minute)
+				defer end()
+				c.keepSmall(ctx, unread)
+				if want := []int{30, 90, 270, 330}; !slices.Equal(freed, want) {
+					t.Errorf("given back at %v, want %v", freed, want)
+				}
+				if diff := cmp.Diff(test.changes, changes); diff != "" {
+					t.Errorf("the collector was set to (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestGoCollector: the collector of this process knows what is in use, and respects GOGC.
+func TestGoCollector(t *testing.T) {
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	t.Setenv("GOGC", "")
+	c := goCollector()
+	const size = 48 << 20
+	held := make([]byte, size)
+	runtime.GC()
+	if n := c.inUse(); n < size {
+		t.Errorf("%d bytes are in use, want at least %d", n, size)
+	}
+	runtime.KeepAlive(held)
+	c.setPercent(50)
+	if got := debug.SetGCPercent(100); got != 50 {
+		t.Errorf("the collector was set to %d percent, want 50", got)
+	}
+	t.Setenv("GOGC", "300")
+	if goCollector().setPercent != nil {
+		t.Error("GOGC is set, and not obeyed")
+	}
+}
+
+// TestKeepWithinMemory: nine tenths of the container's limit are set, and logged in one line; nothing is set without a limit, or if
+// GOMEMLIMIT is set.
+func TestKeepWithinMemory(t *testing.T) {
+	initial := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(initial)
+	failing := func(err error) memlimit.Provider { return func() (uint64, error) { return 0, err } }
+	for name, test := range map[string]struct {
+		container memlimit.Provider
+		explicit  string
+		want      int64
+		lines     int
+	}{
+		"a limit":          {memlimit.Limit(1_000_000_000), "", 900_000_000, 1},
+		"GOMEMLIMIT":       {memlimit.Limit(1_000_000_000), "off", initial, 0},
+		"no limit":         {failing(memlimit.ErrNoLimit), "", initial, 0},
+		"no control group": {failing(memlimit.ErrNoCgroup), "", initial, 0},
+		"hardly any":       {memlimit.Limit(4096), "", minMemory, 1},
+		"not readable":     {failing(errors.New("read memory.max: plenty")), "", initial, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			debug.SetMemoryLimit(initial)
+			t.Setenv("GOMEMLIMIT", test.explicit)
+			if test.explicit == "" {
+				os.Unsetenv("GOMEMLIMIT")
+			}
+			core, lines := observer.New(zap.InfoLevel)
+			keepWithin(test.container, zap.New(core))
+			if got := debug.SetMemoryLimit(-1); got != test.want || lines.Len() != test.lines {
+				t.Errorf("limit %d, lines %v, want %d and %d lines", got, lines.All(), test.want, test.lines)
+			}
+		})
 	}
 }

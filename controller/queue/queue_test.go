@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"pgregory.net/rapid"
@@ -126,3 +128,95 @@ func TestNothingIsLost(t *testing.T) {
 }
 
 var _ workqueue.TypedDelayingInterface[string] = (*bounded)(nil)
+
+func TestFair(t *testing.T) {
+	f := newFair()
+	for i := range 1000 {
+		f.Push(fmt.Sprint("flood/", i))
+	}
+	f.Push("quiet/a")
+	f.Push("quiet/b")
+	f.Push("no-namespace")
+	var order []string
+	for range 6 {
+		order = append(order, f.Pop())
+	}
+	if got := strings.Join(order, " "); got != "flood/0 quiet/a no-namespace flood/1 quiet/b flood/2" {
+		t.Error(got)
+	}
+	for i := 3; f.Len() > 0; i++ {
+		if got := f.Pop(); got != fmt.Sprint("flood/", i) {
+			t.Fatalf("%s at %d", got, i)
+		}
+	}
+	if len(f.lanes)+len(f.turns)+len(f.keys) != 0 {
+		t.Errorf("left over: %v %v", f.lanes, f.turns)
+	}
+}
+
+// TestFairInFolders: the lanes of a namespace of events take turns, and so do the objects of a lane.
+func TestFairInFolders(t *testing.T) {
+	f := newFair()
+	for _, key := range []string{"a/spec/x/1", "a/spec/x/2", "a/spec/y/1", "a/spec/x/3", "a/past/z/1", "a/lifecycle/v/1", "b/spec/w/1", "/lifecycle/u/1", "c"} {
+		f.Push(key)
+	}
+	var order []string
+	for f.Len() > 0 {
+		order = append(order, f.Pop())
+	}
+	if got := strings.Join(order, " "); got != "a/spec/x/1 b/spec/w/1 /lifecycle/u/1 c a/past/z/1 a/lifecycle/v/1 a/spec/y/1 a/spec/x/2 a/spec/x/3" {
+		t.Error(got)
+	}
+	if len(f.lanes)+len(f.turns)+len(f.keys) != 0 {
+		t.Errorf("left over: %v %v", f.lanes, f.turns)
+	}
+}
+
+// TestTicksOfWork: the ticker of the gauges ticks while workers have keys, once after that, and then no more.
+func TestTicksOfWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Options{Name: "test"}).(*bounded)
+		defer q.ShutDown()
+		ticks := func() (count int) {
+			for range 10 { // periods
+				time.Sleep(gaugesEvery)
+				synctest.Wait()
+				for len(q.work.ticks) > 0 { // without metrics nothing else reads them
+					<-q.work.ticks
+					count++
+				}
+			}
+			return count
+		}
+		if n := ticks(); n != 0 {
+			t.Errorf("%d ticks before there is work", n)
+		}
+		for range 2 { // times that there is work
+			q.Add("ns/a")
+			q.Add("ns/b")
+			first, _ := q.Get()
+			second, _ := q.Get()
+			q.Done(first)
+			if n := ticks(); n != 10 {
+				t.Errorf("%d ticks in ten periods of work", n)
+			}
+			q.Done(second)
+			if n := ticks(); n != 1 {
+				t.Errorf("%d ticks after the work, want one, which finds none", n)
+			}
+		}
+	})
+}
+
+// TestTicksEndWithTheQueue: a queue that is shut down leaves no timer.
+func TestTicksEndWithTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorkTicker()
+		w.begin()
+		w.Stop()
+		time.Sleep(10 * gaugesEvery)
+		if len(w.ticks) > 0 {
+			t.Error("it ticks after it was stopped")
+		}
+	})
+}

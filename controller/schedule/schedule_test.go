@@ -2,13 +2,14 @@ package schedule
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata"
 
-	"pgregory.net/rapid"
+	diff "github.com/google/go-cmp/cmp"
+
+	"stoic/schema"
 )
 
 func parsed(t interface {
@@ -25,12 +26,6 @@ func parsed(t interface {
 		t.Fatalf("%v", problems)
 	}
 	return s
-}
-
-// zones returns zones whose clocks change at midnight, by half an hour, in the southern hemisphere, or not at all, and one that has left
-// a day out.
-func zones() []string {
-	return []string{"UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Kathmandu", "Pacific/Apia", "America/Havana", "Atlantic/Azores"}
 }
 
 // TestNext: at which local times schedules are due, above all when clocks change.
@@ -83,74 +78,126 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// due computes for one minute what Next says of all: from its local time, the minute before, and the local times of the last three hours.
-func due(s *Schedule, t time.Time) bool {
-	local, before := wall(t.In(s.zone)), wall(t.Add(-time.Minute).In(s.zone))
-	if s.hour&star != 0 {
-		return s.wait(local) == 0
-	}
-	for left := before.Add(time.Minute); left.Before(local); left = left.Add(time.Minute) {
-		if s.wait(left) == 0 {
-			return true
+// TestZone: what a name means must not depend on the machine: neither on its own zone nor on files that some systems have beside the
+// zones.
+func TestZone(t *testing.T) {
+	for name, is := range map[string]bool{
+		"": true, "UTC": true, "Europe/Berlin": true, "Etc/GMT+3": true,
+		"Local": false, "local": false, "localtime": false, "LOCALTIME": false, "posixrules": false, "posix/Europe/Berlin": false,
+		"right/Europe/Berlin": false, "Right/UTC": false, "Mars/Olympus": false, "../../etc/localtime": false, "/usr/share/zoneinfo/UTC": false,
+	} {
+		zone, problems := Zone("spec.timeZone", name)
+		if (zone != nil) != is || (len(problems) == 0) != is {
+			t.Errorf("%q: %v, %v, want a zone: %v", name, zone, problems, is)
 		}
 	}
-	if s.wait(local) > 0 {
-		return false
-	}
-	for ago := time.Minute; ago <= 3*time.Hour; ago += time.Minute {
-		if wall(t.Add(-ago).In(s.zone)).Equal(local) {
-			return false
-		}
-	}
-	return true
 }
 
-// TestNextIsEveryMinute: Next, Latest and Count agree with a check of each minute, in all zones, around each change of clocks.
-func TestNextIsEveryMinute(t *testing.T) {
-	part := func(least, most int) *rapid.Generator[string] {
-		return rapid.Custom(func(t *rapid.T) string {
-			a := rapid.IntRange(least, most).Draw(t, "a")
-			switch rapid.IntRange(0, 4).Draw(t, "form") {
-			case 0, 1:
-				return "*"
-			case 2:
-				return fmt.Sprint("*/", rapid.IntRange(1, (most-least)/2+1).Draw(t, "step"))
-			case 3:
-				return fmt.Sprint(a, "-", rapid.IntRange(a, most).Draw(t, "to"))
+// clock returns a time of the 1st of January 2026 as tests write it: "15:04", "15:04:05", or with "2nd " before it of the day after; "-"
+// is no time.
+func clock(t *testing.T, text string) time.Time {
+	t.Helper()
+	if text == "-" {
+		return time.Time{}
+	}
+	rest, next := strings.CutPrefix(text, "2nd ")
+	if strings.Count(rest, ":") == 1 {
+		rest += ":00"
+	}
+	at, err := time.Parse("2006-01-02 15:04:05", "2026-01-01 "+rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next {
+		at = at.AddDate(0, 0, 1)
+	}
+	return at
+}
+
+// TestRuns: the latest missed run is due, unless it is too late. The first run that is too late is reported, and so are many runs.
+func TestRuns(t *testing.T) {
+	never := int64(-1) // no deadline
+	for _, test := range []struct {
+		name, schedule, after, now string
+		deadline                   int64
+		from, next, due, late      string
+		many                       bool
+	}{
+		{"none is due yet", "@hourly", "10:00", "10:59:59", never, "10:00", "11:00", "-", "-", false},
+		{"one is due in its second", "@hourly", "10:00", "11:00", never, "10:00", "11:00", "11:00", "-", false},
+		{"the latest of three", "@hourly", "10:00", "13:30", never, "10:00", "11:00", "13:00", "-", false},
+		{"the clock has gone back", "@hourly", "10:00", "08:30", never, "10:00", "11:00", "-", "-", false},
+		{"within the deadline", "@hourly", "10:00", "11:00:59", 60, "10:59:59", "11:00", "11:00", "-", false},
+		{"as old as the deadline", "@hourly", "10:00", "11:01", 60, "11:00", "12:00", "-", "11:00", false},
+		{"too late", "@hourly", "10:00", "11:30", 60, "11:29", "12:00", "-", "11:00", false},
+		{"one too late, one not", "@hourly", "10:00", "12:30", 3600, "11:30", "12:00", "12:00", "11:00", false},
+		{"a deadline that reaches behind the last run", "@hourly", "10:00", "11:30", 86400, "10:00", "11:00", "11:00", "-", false},
+		{"a deadline that no clock holds", "@hourly", "10:00", "11:30", 1<<63 - 1, "10:00", "11:00", "11:00", "-", false},
+		{"a deadline below zero is none at all", "@hourly", "10:00", "11:30", -7, "11:30", "12:00", "-", "11:00", false},
+		{"a hundred are not many", "* * * * *", "10:00", "11:40:30", never, "10:00", "10:01", "11:40", "-", false},
+		{"a hundred and one are", "* * * * *", "10:00", "11:41:30", never, "10:00", "10:01", "11:41", "-", true},
+		{"those that are too late do not count", "* * * * *", "10:00", "2nd 10:00:30", 600, "2nd 09:50:30", "2nd 09:51", "2nd 10:00", "10:01", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			deadline := &test.deadline
+			if test.deadline == never {
+				deadline = nil
 			}
-			return fmt.Sprint(a)
+			got := parsed(t, test.schedule, "UTC").Runs(clock(t, test.after), clock(t, test.now), deadline)
+			want := Runs{From: clock(t, test.from), Next: clock(t, test.next), Due: clock(t, test.due), Late: clock(t, test.late), Many: test.many,
+				after: clock(t, test.after), now: clock(t, test.now)}
+			if d := diff.Diff(want, got, diff.AllowUnexported(Runs{})); d != "" {
+				t.Errorf("runs (-want +got):\n%s", d)
+			}
 		})
 	}
-	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.SampledFrom(zones()).Draw(t, "zone")
-		text := strings.Join([]string{part(0, 59).Draw(t, "minute"), part(0, 23).Draw(t, "hour"), part(1, 28).Draw(t, "day"), part(1, 12).Draw(t, "month"), part(0, 6).Draw(t, "weekday")}, " ")
-		s := parsed(t, text, name)
-		at := time.Date(rapid.IntRange(2005, 2030).Draw(t, "year"), time.January, rapid.IntRange(1, 365).Draw(t, "day of the year"), 0, rapid.IntRange(0, 1439).Draw(t, "minute of the day"), 0, 0, time.UTC)
-		if _, change := at.In(s.zone).ZoneBounds(); !change.IsZero() && rapid.Bool().Draw(t, "at a change") {
-			at = change.Add(time.Duration(-rapid.IntRange(1, 1500).Draw(t, "minutes before")) * time.Minute)
-		}
-		at = at.Truncate(time.Minute)
-		const span = 1600
-		var all []time.Time
-		for m := 1; m <= span; m++ {
-			if minute := at.Add(time.Duration(m) * time.Minute); due(s, minute) {
-				all = append(all, minute)
+	if got := (*Schedule)(nil).Runs(clock(t, "10:00"), clock(t, "11:00"), nil); !got.Next.IsZero() || !got.Due.IsZero() {
+		t.Errorf("no schedule is due: %+v", got)
+	}
+}
+
+// TestMissed: the events about missed runs, which are the same however often, and however much later, they are emitted.
+func TestMissed(t *testing.T) {
+	const late = "the run of 2026-01-01T10:01:00Z was not started within spec.startingDeadlineSeconds"
+	many := func(due string) string {
+		return "more than 100 runs were missed; the latest is started, that of " + due
+	}
+	for _, test := range []struct {
+		name, now string
+		deadline  int64
+		want      []string
+	}{
+		{"nothing was missed", "10:01:30", 60, nil},
+		{"too late", "10:05:30", 60, []string{"MissSchedule: " + late}},
+		{"as much too late as it can be", "2nd 10:00:30", 60, []string{"MissSchedule: " + late}},
+		{"many, none too late", "2nd 10:00:30", 1 << 62, []string{"TooManyMissedTimes: " + many("2026-01-02T10:00:00Z")}},
+		{"both", "2nd 10:00:30", 36000, []string{"MissSchedule: " + late, "TooManyMissedTimes: " + many("2026-01-02T10:00:00Z")}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var got []string
+			for _, e := range parsed(t, "* * * * *", "UTC").Runs(clock(t, "10:00"), clock(t, test.now), &test.deadline).Missed() {
+				got = append(got, e.Reason+": "+e.Message)
+				if want := (schema.Event{Type: "Warning", Reason: e.Reason, Message: e.Message, Occasion: "2026-01-01T10:00:00Z", Key: e.Reason, Since: clock(t, test.now)}); e != want {
+					t.Errorf("event %+v, want %+v", e, want)
+				}
 			}
+			if d := diff.Diff(test.want, got); d != "" {
+				t.Errorf("told (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestNames: a time is found in the name that is made from it, and in no other.
+func TestNames(t *testing.T) {
+	at := clock(t, "10:01")
+	name := Name("tab", at)
+	if want := fmt.Sprint("tab-", at.Unix()/60); name != want || !TimeOf("tab", name).Equal(at) {
+		t.Errorf("%s, want %s, of %v", name, want, TimeOf("tab", name))
+	}
+	for _, other := range []string{"", "tab", "tab-", "tab-0", "tab--1", "tab-x", "tab-01", "tab-+1", "tab-1-1", "other-1", "tab1", "tab-9223372036854775807", "tab-99999999999999999999"} {
+		if at := TimeOf("tab", other); !at.IsZero() {
+			t.Errorf("%q has the time %v", other, at)
 		}
-		end := at.Add(span * time.Minute)
-		var got []time.Time
-		for next := s.Next(at); !next.IsZero() && !next.After(end); next = s.Next(next) {
-			got = append(got, next)
-		}
-		if !slices.EqualFunc(all, got, time.Time.Equal) {
-			t.Fatalf("%s in %s from %v: due at\n%v, found\n%v", text, name, at, all, got)
-		}
-		latest := s.Latest(at, end)
-		if len(all) == 0 && !latest.IsZero() || len(all) > 0 && !latest.Equal(all[len(all)-1]) {
-			t.Fatalf("%s: the latest is %v", text, latest)
-		}
-		if n := s.Count(at, end, 100); n != min(len(all), 100) {
-			t.Fatalf("%s: counts %d, want %d", text, n, len(all))
-		}
-	})
+	}
 }
