@@ -31,7 +31,7 @@ func families() []family {
 		{"G4", "own writes not seen for a while; watches that break off, expire, or lose events", 70, writes, lags},
 		{"G5", "the answer to a request lost after the commit", 80, requests, lostAnswers},
 		{"G6", "every error at every request, once and ten times", 60, requests, refusals},
-		{"G11", "labels, owners, status, ledger and content edited by others", 40, stepsAndEnd, tamperings},
+		{"G11", "labels, owners, status and ledger edited by others", 40, stepsAndEnd, tamperings},
 		{"G13", "the operator down for longer than any timer runs, after every step", 40, afterSteps, outages},
 		{"G14", "a finished job stays finished", 12, end, disturbances},
 		{"G18", "deletion in three ways at every step, operator up, restarted and down", 24, stepsAndEnd, deletions},
