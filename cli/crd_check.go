@@ -13,6 +13,7 @@ import (
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"stoic/cli/command"
+	"stoic/convert/verdict"
 	"stoic/schema"
 	"stoic/schema/crd/check"
 )
@@ -248,11 +249,11 @@ func askServer(ctx context.Context, entries []*crdEntry, old map[string]*crdv1.C
 		if e.crd == nil {
 			continue
 		}
-		refused, err := check.Server(e.crd, old[e.crd.Name], e.found)
+		refusals, err := verdict.Definition(e.crd, old[e.crd.Name])
 		if err != nil {
 			return fmt.Errorf("%s: %w", oneLine(e.file), err)
 		}
-		e.found = append(e.found, refused...)
+		e.found = append(e.found, check.Refusals(e.crd, refusals, e.found)...)
 	}
 	return nil
 }

@@ -1,5 +1,6 @@
-// Package verdict asks the API server's own library whether an API server would accept a custom resource, CEL rules included.
+// Package verdict asks the API server's own library whether an API server would accept a custom resource, or a definition, CEL rules
+// included.
 //
-// stoic validate --crd calls it, and the tests of package convert, whose Schema.Check finds positions, suggestions and words for the
-// same object. The operator does not: the library would add a third to its size.
+// stoic validate --crd and stoic crd check call it, and the tests of package convert, whose Schema.Check finds positions, suggestions
+// and words for the same object. The operator does not: the library would add a third to its size.
 package verdict

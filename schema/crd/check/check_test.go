@@ -101,7 +101,7 @@ func TestRefusals(t *testing.T) {
 		{field.Required(field.NewPath("spec", "validation", "openAPIV3Schema", "properties").Key("a").Child("type"), "must not be empty for specified object fields"), ""},
 	} {
 		got := ""
-		for _, p := range toProblems(crd, field.ErrorList{test.refusal, test.refusal}, known) {
+		for _, p := range Refusals(crd, field.ErrorList{test.refusal, test.refusal}, known) {
 			got += string(p.Code) + " " + p.String()
 		}
 		if got != test.want {

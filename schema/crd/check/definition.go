@@ -12,7 +12,7 @@ import (
 	"stoic/schema"
 )
 
-// definition reports what every API server refuses outside of the schemas. Server finds these at the same paths, and more.
+// definition reports what every API server refuses outside of the schemas. Refusals has these at the same paths, and more.
 func (p *problems) definition(crd *crdv1.CustomResourceDefinition) {
 	s := &crd.Spec
 	p.named("spec.group", s.Group, validation.IsDNS1123Subdomain)

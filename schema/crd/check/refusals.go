@@ -10,9 +10,9 @@ import (
 	"stoic/schema"
 )
 
-// toProblems converts errors of an API server to problems, each once, with the paths of the definition in the file. It leaves out
+// Refusals converts errors of an API server to problems, each once, with the paths of the definition in the file. It leaves out
 // errors at a path where known already has such a problem.
-func toProblems(crd *crdv1.CustomResourceDefinition, refusals field.ErrorList, known []schema.Problem) []schema.Problem {
+func Refusals(crd *crdv1.CustomResourceDefinition, refusals field.ErrorList, known []schema.Problem) []schema.Problem {
 	var p problems
 	for _, refusal := range refusals {
 		body := refusal.ErrorBody()

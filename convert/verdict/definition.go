@@ -1,4 +1,4 @@
-package check
+package verdict
 
 import (
 	"context"
@@ -9,32 +9,22 @@ import (
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"stoic/schema"
 )
 
-// Server returns what an API server would refuse of a definition, by its own code: types, names, defaults and the rules in CEL, and
-// the change from an old definition unless that is nil. It leaves out what is already known. It changes neither definition.
-func Server(crd, old *crdv1.CustomResourceDefinition, known []schema.Problem) (found []schema.Problem, err error) {
+// Definition returns what an API server would refuse of a definition: types, names, defaults and the rules in CEL, and the change from
+// an old definition unless that is nil. It changes neither.
+func Definition(crd, old *crdv1.CustomResourceDefinition) (refusals field.ErrorList, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("the API server's library fails: %v", cause)
 		}
 	}()
-	refusals, err := refusalsOf(crd, old)
-	if err != nil {
-		return nil, err
-	}
-	return toProblems(crd, refusals, known), nil
-}
-
-func refusalsOf(crd, old *crdv1.CustomResourceDefinition) (field.ErrorList, error) {
 	current, err := internalForm(crd)
 	if err != nil {
 		return nil, err
 	}
 	current.Status = apiextensions.CustomResourceDefinitionStatus{StoredVersions: storageVersions(current)} // as at its creation
-	refusals := validation.ValidateCustomResourceDefinition(context.Background(), current)
+	refusals = validation.ValidateCustomResourceDefinition(context.Background(), current)
 	if old == nil {
 		return refusals, nil
 	}
@@ -75,7 +65,7 @@ func internalForm(crd *crdv1.CustomResourceDefinition) (*apiextensions.CustomRes
 	crdv1.SetObjectDefaults_CustomResourceDefinition(defaulted)
 	internal := &apiextensions.CustomResourceDefinition{}
 	if err := crdv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(defaulted, internal, nil); err != nil {
-		return nil, fmt.Errorf("read %s: %w", schema.Clean(crd.Name, 253), err)
+		return nil, fmt.Errorf("read the definition %q: %w", crd.Name, err)
 	}
 	return internal, nil
 }
