@@ -87,9 +87,9 @@ race() {
 }
 
 complete() {
-  export STOIC_FULL=1
   compile_control_plane
   race
+  export STOIC_FULL=1
   for module in $(git ls-files '*/go.mod' | xargs -n 1 dirname | grep -vE '^localcluster|^test/'); do
     part "module $module" "$module" pkgname -count=1 -timeout 30m ./...
   done
