@@ -212,10 +212,10 @@ func TestCRDCheckForPrograms(t *testing.T) {
 	var out, errOut bytes.Buffer
 	code := Main([]string{"stoic", "crd", "check", "-o", "json", "-"}, strings.NewReader(mixed), &out, &errOut)
 	var r report
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil || code != 0 || errOut.Len() > 0 {
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil || code != 1 || errOut.Len() > 0 {
 		t.Fatalf("code %d, %v, %s", code, err, errOut.String())
 	}
-	if len(r.Results) != 2 || r.Results[0].File != standardInput || r.Results[0].Object.Name != "widgets.example.com" || r.Summary.Skipped != 1 {
+	if len(r.Results) != 3 || r.Results[0].File != standardInput || r.Results[0].Object.Name != "widgets.example.com" || r.Summary.Skipped != 1 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -44,24 +44,18 @@ summary() {
   [ -z "$failed" ]
 }
 
-# The first time on a machine, the local control plane is compiled for some minutes. That goes on while the unit tests run.
+# The first time on a machine, the local control plane is compiled for some minutes. That goes on while the unit tests run, and its
+# progress is printed between their lines.
 compile_control_plane() {
-  go run ./cli/cluster/prepare > "$temporary/prepare.log" 2>&1 &
+  go run ./cli/cluster/prepare > >(sed 's/^/   control plane: /') 2>&1 &
   prepare=$!
 }
 
 await_control_plane() {
-  local began=$SECONDS result=passed tail=
-  echo
-  echo "== the local control plane, which has been compiled meanwhile if this machine had none (at $SECONDS s)"
-  tail -n +1 -f "$temporary/prepare.log" &
-  tail=$!
+  local began=$SECONDS result=passed
   wait "$prepare" || result=FAILED
-  kill "$tail"
-  wait "$tail" || true
   prepare=
-  [ "$result" = passed ] || cat "$temporary/prepare.log"
-  record "the local control plane (after the unit tests)" $((SECONDS - began)) "$result"
+  record "waiting for the local control plane to be compiled" $((SECONDS - began)) "$result"
 }
 
 mkdir -p bin

@@ -79,9 +79,7 @@ var (
 
 // needless returns modules that only tests of the engine and examples need. Without them go.mod is tidy, which a test checks.
 func needless() []string {
-	return []string{"cel.dev/expr", "github.com/antlr4-go/antlr/v4", "github.com/blang/semver/v4", "github.com/google/cel-go", "github.com/google/go-cmp",
-		"github.com/kylelemons/godebug", "go.opentelemetry.io/otel", "go.opentelemetry.io/otel/trace", "golang.org/x/exp", "golang.org/x/tools",
-		"google.golang.org/genproto/googleapis/api", "google.golang.org/genproto/googleapis/rpc", "k8s.io/apiserver", "k8s.io/component-base", "pgregory.net/rapid"}
+	return []string{"github.com/google/go-cmp", "github.com/kylelemons/godebug", "golang.org/x/tools", "pgregory.net/rapid"}
 }
 
 // goMod requires what the engine requires: the program and the tool are compiled from the same versions.
