@@ -44,7 +44,7 @@ MODULES := $(shell git ls-files '*go.mod' | xargs dirname)
 TOOLCHAIN := $(shell sed -n 's/^toolchain //p' go.mod)
 
 .DEFAULT_GOAL := help
-.PHONY: help build image chart demo test check integration e2e vuln faults fuzz bench bench-convert generate clients verify
+.PHONY: help build image chart demo test check lint integration e2e vuln faults fuzz bench bench-convert generate clients verify
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,10 @@ integration: ## run all of test/integration on another release or store (KUBERNE
 	@$(if $(filter kine,$(STORE)),cd localcluster/kine && go vet ./...)
 	STOIC_FULL=all STOIC_LARGE='$(LARGE)' STOIC_KUBERNETES='$(KUBERNETES)' $(ON_STORE) \
 	  $(TEST) -count=1 -v -parallel $(PARALLEL) -timeout 60m ./test/integration
+
+lint: ## look for what golangci-lint finds (.golangci.yaml; its first run compiles it for some minutes)
+	@go build -C tools/lint -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@bin/golangci-lint run ./...
 
 e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)
 	STOIC_E2E=1 $(TEST) -count=1 -v -p 1 -parallel 3 -timeout 90m ./test/e2e/...

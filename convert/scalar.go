@@ -185,7 +185,7 @@ func quantityHint(written string) string {
 
 // intOrString reports whether raw is an integer or a string. A number out of range is one, and adds a problem.
 func (r *Reader) intOrString(s *Shape, raw any, target reflect.Value) bool {
-	value := intstr.IntOrString{}
+	var value intstr.IntOrString
 	if v, ok := raw.(string); ok {
 		if s.spelling != nil && !r.text(s, v) {
 			return true

@@ -47,7 +47,7 @@ func (in *inspection) null(n *schemaNode) {
 
 // typed reports whether the value has the type of the schema, and adds a problem if not.
 func (in *inspection) typed(n *schemaNode, value any) bool {
-	fits := true
+	var fits bool
 	switch n.kind {
 	case "object":
 		_, fits = value.(map[string]any)

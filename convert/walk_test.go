@@ -42,7 +42,7 @@ type sample struct {
 	By       map[netip.Addr]string `json:"by"`
 	Untagged string
 	Hidden   string `json:"-"`
-	private  string
+	private  string //nolint:unused // the walk passes over fields that are not exported
 	Embedded
 	*Pointed
 	Inlined `json:",inline"`

@@ -80,11 +80,21 @@ race() {
   CGO_ENABLED=1 part "the local control plane's own unit tests" localcluster pkgname -race ./access ./kubelet ./plane ./simulation ./supervise
 }
 
+# lint runs golangci-lint.
+lint() {
+  local began=$SECONDS result=passed
+  echo
+  echo "== golangci-lint (at $SECONDS s)"
+  make --no-print-directory lint || result=FAILED
+  record "golangci-lint" $((SECONDS - began)) "$result"
+}
+
 complete() {
   compile_control_plane
+  lint
   race
   export STOIC_FULL=1
-  for module in $(git ls-files '*/go.mod' | xargs -n 1 dirname | grep -vE '^localcluster|^test/'); do
+  for module in $(git ls-files '*/go.mod' | xargs -n 1 dirname | grep -vE '^localcluster|^test/|^tools/lint'); do
     part "module $module" "$module" pkgname -count=1 -timeout 30m ./...
   done
   await_control_plane

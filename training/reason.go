@@ -87,8 +87,7 @@ type DependentReasons struct{ Created, CreateFailed, UpdateFailed, Deleted, Dele
 
 // DependentReasonsOf returns the reasons for a resource of dependent objects.
 func DependentReasonsOf(r schema.Resource) DependentReasons {
-	switch r {
-	case Autoscalers():
+	if r == Autoscalers() {
 		return DependentReasons{ReasonCreatedAutoscaler, ReasonCreateAutoscalerFailed, ReasonUpdateAutoscalerFailed,
 			ReasonDeletedAutoscaler, ReasonDeleteAutoscalerFailed, ReasonAutoscalerUnavailable}
 	}

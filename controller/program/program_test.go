@@ -382,7 +382,9 @@ func TestKeepWithinMemory(t *testing.T) {
 			debug.SetMemoryLimit(initial)
 			t.Setenv("GOMEMLIMIT", test.explicit)
 			if test.explicit == "" {
-				os.Unsetenv("GOMEMLIMIT")
+				if err := os.Unsetenv("GOMEMLIMIT"); err != nil {
+					t.Fatal(err)
+				}
 			}
 			core, lines := observer.New(zap.InfoLevel)
 			keepWithin(test.container, zap.New(core))

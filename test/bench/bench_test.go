@@ -85,7 +85,7 @@ func TestTinyRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	results, err := measureAll(t.Context(), options{workloads: "latency", scale: 0.1}, r)
 	if err != nil || len(results) != 2 {
 		t.Fatalf("%+v, %v", results, err)

@@ -119,7 +119,7 @@ func (t *tally) print(out io.Writer) {
 		settled := oracle.Quantile(slices.Clone(r.settled), 0.5).Round(10 * time.Millisecond)
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%v\n", goal, cases.What(goal), r.possible, r.tried, r.missed, r.failed, settled)
 	}
-	w.Flush()
+	_ = w.Flush() // out is a terminal or a log
 	fmt.Fprintf(out, "\n%d cases on real API servers in %v, %d failures\n", t.tried, time.Since(t.began).Round(time.Second), t.failures)
 	for _, text := range t.texts {
 		fmt.Fprintf(out, "\nFAILED %s\n", text)

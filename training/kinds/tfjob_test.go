@@ -25,7 +25,7 @@ func jobOf(kind *training.Kind, name string, rtypes []string) *training.Job {
 		for _, words := range rtypes {
 			var name string
 			rtype := training.ReplicaType{KnownReplicaType: known, Port: kind.Port.Number, Restart: kind.Restart}
-			fmt.Sscanf(strings.ReplaceAll(words, ":", " "), "%s %d %d", &name, &rtype.Replicas, &rtype.Port)
+			_, _ = fmt.Sscanf(strings.ReplaceAll(words, ":", " "), "%s %d %d", &name, &rtype.Replicas, &rtype.Port)
 			if name == known.Name {
 				job.ReplicaTypes = append(job.ReplicaTypes, rtype)
 			}

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -189,7 +188,7 @@ func conditionOf(p schema.Plan, of training.ConditionType) bool {
 func bodiesOf(p schema.Plan, kind string) (bodies []string) {
 	for _, o := range p.Create {
 		if o.Resource.Kind == kind {
-			bodies = append(bodies, fmt.Sprintf("%s", o.Body))
+			bodies = append(bodies, string(o.Body))
 		}
 	}
 	return bodies

@@ -78,13 +78,13 @@ func at(m map[string]any, key string) any {
 }
 
 func brief(value any) string {
-	switch value.(type) {
+	switch v := value.(type) {
 	case missing:
 		return "nothing"
 	case map[string]any:
 		return "an object"
 	case []any:
-		return fmt.Sprintf("a list of %d", len(value.([]any)))
+		return fmt.Sprintf("a list of %d", len(v))
 	}
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)

@@ -26,7 +26,7 @@ func TestAudit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.Close()
+	defer func() { _ = a.Close() }()
 	const done = "ResponseComplete"
 	text := line("me", done, "create", "pods", "", "201", "01", "02") +
 		line("me", done, "create", "services", "", "201", "02", "05") +

@@ -51,10 +51,6 @@ func object(t *testing.T, kind, name, uid string, version int, more string) *uns
 	return u
 }
 
-func version(kind watch.EventType, u *unstructured.Unstructured) Version {
-	return Version{At: time.Unix(0, 0), Type: kind, Resource: resource(u.GetKind()), Object: u}
-}
-
 // tell reports an object to a recorder.
 func tell(r *Recorder, kind watch.EventType, u *unstructured.Unstructured) {
 	r.tell(kind, resource(u.GetKind()), u)

@@ -55,11 +55,11 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case isTrue(r.URL.Query().Get("watch")):
 		w.WriteHeader(http.StatusOK)
-		http.NewResponseController(w).Flush()
+		_ = http.NewResponseController(w).Flush()
 		s.stream(w, r)
 	case r.Method == http.MethodPost:
 		w.WriteHeader(http.StatusCreated)
-		w.Write(body)
+		_, _ = w.Write(body)
 	default:
 		fmt.Fprintf(w, `{"kind":"Echo","method":%q}`, r.Method)
 	}
@@ -72,8 +72,8 @@ func (s *stub) stream(w http.ResponseWriter, r *http.Request) {
 			if !ok {
 				return
 			}
-			io.WriteString(w, line+"\n")
-			http.NewResponseController(w).Flush()
+			_, _ = io.WriteString(w, line+"\n")
+			_ = http.NewResponseController(w).Flush()
 		case <-r.Context().Done():
 			return
 		}

@@ -77,7 +77,8 @@ func (s *schedule) rest(quiet time.Duration) bool {
 
 // fairStep does the next thing that is due, and reports whether there was one.
 func (s *schedule) fairStep() bool {
-	for _, q := range s.requests() {
+	if requests := s.requests(); len(requests) > 0 {
+		q := requests[0]
 		if q.answer != nil {
 			s.note("answer %s", short(q))
 			s.reply(q, *q.answer, nil)
