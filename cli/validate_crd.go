@@ -116,7 +116,7 @@ func customsIn(content []byte) (customs []custom, notes []string, err error) {
 	return customs, notes, nil
 }
 
-// customIn reads one CRD. It is nil if the object is of another kind, or a patch of a CRD, of which the note tells.
+// customIn reads one CRD. It returns nil for an object of another kind, and nil with a note for a patch of a CRD.
 func customIn(raw any) (found *custom, note string, err error) {
 	if list, ok := raw.([]any); ok && slices.ContainsFunc(list, isCRD) {
 		return nil, "", errors.New(listed().String())
@@ -240,11 +240,9 @@ func (r *report) custom(e entry, fields map[string]any) {
 func (v *version) check(fields map[string]any) *convert.Checked {
 	found := v.Schema.Check(&unstructured.Unstructured{Object: fields})
 	decided := v.judge.Judge(fields)
-	words := slices.ContainsFunc(found.Problems, isOfSchema)
-	switch {
-	case len(decided.Refusals) == 0 && words:
+	if len(decided.Refusals) == 0 {
 		found.Problems = slices.DeleteFunc(found.Problems, isOfSchema)
-	case len(decided.Refusals) > 0 && !words:
+	} else if !slices.ContainsFunc(found.Problems, isOfSchema) {
 		for _, refusal := range decided.Refusals {
 			found.Problems = append(found.Problems, schema.Problem{Code: schema.InvalidValue, Path: pathOf(refusal.Field),
 				Want: "be accepted by the API server, which says: " + schema.Clean(refusal.Detail, 300)})

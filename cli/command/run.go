@@ -92,7 +92,7 @@ func printable(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// written keeps the first write error: cobra drops those of help.
+// written keeps the first write error, because cobra ignores errors when it prints help.
 type written struct {
 	to    io.Writer
 	mu    sync.Mutex

@@ -2,5 +2,5 @@
 // included.
 //
 // stoic validate --crd and stoic crd check call it, and the tests of package convert, whose Schema.Check finds positions, suggestions
-// and words for the same object. The operator does not: the library would add a third to its size.
+// and words for the same object. The operator does not import it, so the CEL compiler is not in its image.
 package verdict
