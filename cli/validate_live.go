@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"stoic/controller/lean"
+	"stoic/internal/lean"
 	"stoic/training"
 	"stoic/training/convert"
 	"stoic/training/kinds"

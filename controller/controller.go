@@ -17,9 +17,9 @@ import (
 	"stoic/controller/cache"
 	"stoic/controller/election"
 	"stoic/controller/events"
-	"stoic/controller/lean"
 	"stoic/controller/serve"
 	"stoic/controller/watch"
+	"stoic/internal/lean"
 	"stoic/schema"
 )
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -129,15 +128,6 @@ func ExampleGenerator() {
 	fields, err := secret.Generators["password"]()
 	fmt.Println(len(fields["stringData"].(map[string]string)["password"]), err)
 	// Output: 26 <nil>
-}
-
-// Pods are many. With SlimTyped no more is read of one than a LeanObject has.
-func ExampleLeanObject() {
-	pods := &controller.Owned{Resource: schema.Pods(), Selector: "app=foobar", SlimTyped: func(pod *controller.LeanObject) any { return pod.Status.Phase }}
-	pod := &controller.LeanObject{}
-	pod.Status.Phase = corev1.PodRunning
-	fmt.Println(pods.SlimTyped(pod))
-	// Output: Running
 }
 
 func ExampleLease() {

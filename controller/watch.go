@@ -4,7 +4,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stoic/controller/election"
-	"stoic/controller/lean"
 	"stoic/controller/watch"
 	"stoic/schema"
 )
@@ -20,8 +19,6 @@ type (
 	Read = watch.Read
 	// Generator makes fields of an object that must not appear in a plan, such as a password: see Owned.Generators.
 	Generator = watch.Generator
-	// LeanObject is the part of a pod or a service that Owned.SlimTyped receives.
-	LeanObject = lean.Object
 	// Lease names the lease by which one of several processes is chosen to write; for Options. A program.Program has flags for it.
 	Lease = election.Lease
 	// Reasons are the reasons of events about writes of one resource.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"stoic/controller/lean"
+	"stoic/internal/lean"
 	"stoic/schema"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"stoic/controller/lean"
+	"stoic/internal/lean"
 	"stoic/schema"
 )
 

@@ -14,7 +14,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"stoic/controller/consistency"
-	"stoic/controller/lean"
+	"stoic/internal/lean"
 	"stoic/schema"
 )
 

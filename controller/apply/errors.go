@@ -9,8 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"stoic/controller/lean"
 	"stoic/controller/serve"
+	"stoic/internal/lean"
 	"stoic/schema"
 )
 

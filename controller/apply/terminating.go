@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"stoic/controller/lean"
+	"stoic/internal/lean"
 )
 
 // terminating remembers, by the UID of an object, that a creation for it was refused because its namespace terminates. Each dependent

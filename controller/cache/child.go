@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"stoic/controller/lean"
+	"stoic/internal/lean"
 	"stoic/schema"
 )
 

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
-	"stoic/controller/lean"
 	"stoic/convert"
+	"stoic/internal/lean"
 	"stoic/schema"
 )
 

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
-	"stoic/controller/lean"
 	"stoic/controller/watch"
+	"stoic/internal/lean"
 	"stoic/schema"
 )
 

@@ -19,10 +19,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"pgregory.net/rapid"
 
-	"stoic/controller/lean"
 	"stoic/controller/serve"
 	"stoic/controller/watch"
 	"stoic/convert"
+	"stoic/internal/lean"
 	"stoic/schema"
 	"stoic/test/faults/apimodel"
 	"stoic/test/faults/apimodel/server"

@@ -18,10 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
-	"stoic/controller/lean"
 	"stoic/controller/serve"
 	"stoic/controller/watch"
 	"stoic/convert"
+	"stoic/internal/lean"
 	"stoic/schema"
 	"stoic/test/faults/apimodel"
 )

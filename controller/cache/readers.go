@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"stoic/controller/lean"
+	"stoic/internal/lean"
 )
 
 // reader reads one resource.

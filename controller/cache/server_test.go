@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"stoic/controller/lean"
 	"stoic/controller/serve"
+	"stoic/internal/lean"
 	"stoic/schema"
 	"stoic/test/faults/apimodel"
 	"stoic/test/faults/apimodel/server"

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"stoic/controller/lean"
 	"stoic/convert"
 	"stoic/convert/versions"
+	"stoic/internal/lean"
 	"stoic/schema"
 )
 

@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 
-	"stoic/controller/lean"
 	"stoic/controller/queue"
 	"stoic/controller/serve"
+	"stoic/internal/lean"
 	"stoic/schema"
 )
 

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"stoic/controller/lean"
 	"stoic/convert"
+	"stoic/internal/lean"
 	"stoic/schema"
 )
 

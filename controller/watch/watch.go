@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"stoic/controller/lean"
 	"stoic/convert"
 	"stoic/convert/versions"
+	"stoic/internal/lean"
 	"stoic/schema"
 )
 
@@ -72,7 +72,8 @@ type Owned struct {
 	// not keep its argument. If it panics nevertheless, schema.Child.Object of that child is nil, and the panic is counted and logged: a
 	// Decide that asserts the type of what Slim keeps then panics, too, but only for the objects that see that child.
 	Slim func(*unstructured.Unstructured) any
-	// SlimTyped replaces Slim for pods and services. They are then read without decoding what lean.Object does not hold.
+	// SlimTyped replaces Slim for pods and services, in programs of this module: its argument has an internal type. Pods and services are
+	// then read without decoding what lean.Object does not hold.
 	SlimTyped func(*lean.Object) any
 	// Names are the labels and annotations that SlimTyped reads; all others are missing.
 	Names []string

@@ -20,6 +20,7 @@ import (
 var layers = map[string]int{
 	"stoic/schema":              1,
 	"stoic/convert":             1,
+	"stoic/internal/lean":       1,
 	"stoic/controller":          2, // the engine: a user who imports it gets nothing of training jobs
 	"stoic/training":            3,
 	"stoic/examples":            3,

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"stoic/controller/lean"
+	"stoic/internal/lean"
 	"stoic/training"
 )
 

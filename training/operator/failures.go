@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stoic/controller/lean"
+	"stoic/internal/lean"
 	"stoic/schema"
 	"stoic/training"
 )

@@ -3,7 +3,7 @@ package operator
 import (
 	"strings"
 
-	"stoic/controller/lean"
+	"stoic/internal/lean"
 	"stoic/schema"
 	"stoic/training"
 )

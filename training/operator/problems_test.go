@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"stoic/controller/lean"
+	"stoic/internal/lean"
 )
 
 func waiting(name, reason, message string) lean.Container {

@@ -13,7 +13,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"stoic/controller/lean"
+	"stoic/internal/lean"
 	"stoic/schema"
 	"stoic/test/golden"
 	"stoic/training"

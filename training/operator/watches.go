@@ -10,9 +10,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stoic/controller/lean"
 	"stoic/controller/watch"
 	engine "stoic/convert"
+	"stoic/internal/lean"
 	"stoic/schema"
 	"stoic/training"
 	"stoic/training/convert"

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stoic/controller/lean"
+	"stoic/internal/lean"
 	"stoic/training"
 	"stoic/training/kinds"
 )
