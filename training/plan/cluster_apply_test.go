@@ -129,6 +129,8 @@ func (w *cluster) create(o schema.Object) error {
 	w.born++
 	uid := types.UID(fmt.Sprintf("uid-%d", w.born))
 	switch {
+	case w.isUnwatched(o.Resource) && (w.services[o.Name] != nil || w.dependents[o.Resource.Kind+" "+o.Name] != nil):
+		return nil // the engine takes what exists as created
 	case o.Resource == schema.Pods():
 		if w.pods[o.Name] != nil {
 			return fmt.Errorf("create pod %s, which is there", o.Name)

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"stoic/schema"
 	"stoic/training"
@@ -199,14 +200,33 @@ func (w *cluster) observe() Observed {
 		o.Pods = append(o.Pods, *w.pods[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.services)) {
-		o.Services = append(o.Services, *w.services[name])
+		if !w.isUnwatched(schema.Services()) {
+			o.Services = append(o.Services, *w.services[name])
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(w.dependents)) {
-		o.Dependents = append(o.Dependents, *w.dependents[key])
+		switch e := *w.dependents[key]; {
+		case e.Resource == schema.Jobs():
+			o.BatchJobs = append(o.BatchJobs, w.batchJob(key, &e))
+		case !w.isUnwatched(e.Resource):
+			o.Dependents = append(o.Dependents, e)
+		}
 	}
 	o.Unavailable, o.Priorities = slices.Concat(w.unseen, w.unserved()), w.priorities
 	return o
 }
+
+// batchJob returns what the cache keeps of a batch/v1 Job.
+func (w *cluster) batchJob(key string, e *training.StoredDependent) training.BatchJob {
+	var body map[string]any
+	if err := kjson.Unmarshal(w.bodies[key], &body); err != nil {
+		panic(err) // remember stores JSON
+	}
+	return training.BatchJob{BatchState: training.BatchStateOf(body), Child: schema.Child{Namespace: w.meta.Namespace,
+		Name: e.Name, UID: e.UID, ResourceVersion: e.ResourceVersion, Created: e.Created, Deleting: e.Deleting}}
+}
+
+func (w *cluster) isUnwatched(r schema.Resource) bool { return slices.Contains(w.kind.Unwatched, r) }
 
 func (w *cluster) gang() training.Gang {
 	return training.Gang{Scheduler: w.Gang, Native: w.Native != ""}

@@ -116,7 +116,7 @@ func TestDepartingLauncherJob(t *testing.T) {
 		o := w.observe()
 		o.BatchJobs = c.jobs
 		p := Make(o)
-		for _, broken := range brokenDeparture(o, p) {
+		for _, broken := range brokenRules(o, p) {
 			t.Errorf("%s: %s", name, broken)
 		}
 		if len(p.Create) > 0 || len(p.Patch) != c.patches {

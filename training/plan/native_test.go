@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,38 +14,6 @@ import (
 	"stoic/schema"
 	"stoic/training"
 )
-
-// brokenNative: pods are created only if all objects of one version exist, and no object of an absent version is created.
-func brokenNative(o Observed, p Plan, unseen func(schema.Resource) bool) (broken []string) {
-	if !o.Head.Kind.Cluster.Gang.Native {
-		return nil
-	}
-	pods := false
-	var touched []schema.Resource
-	for _, c := range p.Create {
-		pods = pods || c.Resource == schema.Pods()
-		touched = append(touched, c.Resource)
-	}
-	for _, u := range p.Patch {
-		touched = append(touched, u.Resource)
-	}
-	for _, r := range touched {
-		if training.IsNative(r) && unseen(r) {
-			broken = append(broken, fmt.Sprintf("writes %s of %s, which cannot be seen", r.Kind, r.Version))
-		}
-	}
-	ready := slices.ContainsFunc(training.NativeVersions(), func(v training.NativeVersion) bool {
-		return !slices.ContainsFunc(v.Kinds, func(r schema.Resource) bool {
-			return unseen(r) || !slices.ContainsFunc(o.Dependents, func(s training.StoredDependent) bool {
-				return s.Resource == r && s.Name == o.Head.Meta.Name && !s.Deleting
-			})
-		})
-	})
-	if pods && !ready {
-		broken = append(broken, "creates pods before their group is there")
-	}
-	return broken
-}
 
 // strict decodes an object like the API server of its version, and fails on unknown fields.
 func strict(t *testing.T, body []byte, into any) {
