@@ -5,9 +5,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 30s
 SEED ?= 1
 OPERATOR ?=
-# Workloads of the benchmark (empty: all) and the share of their sizes.
+# Workloads of the benchmark with their sizes (empty: all, in their usual sizes).
 BENCH ?=
-SCALE ?= 1
 # Integration tests wait more than they compute: more of them than cores run side by side.
 PARALLEL ?= 3
 # What make image pushes to, and the repository that the image names as its source; both may be empty.
@@ -96,9 +95,9 @@ fuzz: ## fuzz every target (converters, versions, schedules, watches, the webhoo
 	  go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "./$$folder" < /dev/null; \
 	done
 
-bench: ## measure what the operator costs, beside the least possible (OPERATOR='...', BENCH=jobs,latency, SCALE=0.1)
+bench: ## measure what the operator costs, beside the least possible (OPERATOR='...', BENCH=jobs:200,stored:10000)
 	@go run ./cli/cluster/prepare
-	@go run ./test/bench -workloads '$(BENCH)' -scale '$(SCALE)' -operator '$(OPERATOR)'
+	@go run ./test/bench -workloads '$(BENCH)' -operator '$(OPERATOR)'
 
 bench-convert: ## measure what a conversion costs
 	go test -run '^$$' -bench . -benchmem ./training/convert

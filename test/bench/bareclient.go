@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -14,7 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
@@ -26,6 +27,8 @@ import (
 	"stoic/training"
 	"stoic/training/kinds"
 )
+
+var tfJobs = runtimeschema.GroupVersionResource{Group: kinds.TFJob().Group, Version: kinds.TFJob().Version, Resource: kinds.TFJob().Plural}
 
 // The bare client works in parallel as Stoic does by default.
 const (
@@ -47,7 +50,7 @@ type bareClient struct {
 // bareJob is a job that runs.
 type bareJob struct {
 	object    *unstructured.Unstructured
-	spec      bareSpec
+	replicaOf map[string]bareReplica // by replica type
 	replicas  int
 	phases    map[string]corev1.PodPhase // by the names of pods
 	isRunning bool
@@ -55,12 +58,7 @@ type bareJob struct {
 	writing   sync.Mutex
 }
 
-// bareSpec is the part of a TFJob's spec that the bare client reads.
-type bareSpec struct {
-	EnableDynamicWorker bool                   `json:"enableDynamicWorker"`
-	TFReplicaSpecs      map[string]bareReplica `json:"tfReplicaSpecs"`
-}
-
+// bareReplica is the part of a replica type's spec that the bare client reads.
 type bareReplica struct {
 	Replicas int                    `json:"replicas"`
 	Template corev1.PodTemplateSpec `json:"template"`
@@ -76,15 +74,14 @@ func runBareClient(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	resource := resourceOf(kinds.TFJob())
-	c := &bareClient{core: core, jobs: client.Resource(resource), slots: make(chan struct{}, jobsAtOnce), known: map[string]*bareJob{}}
+	c := &bareClient{core: core, jobs: client.Resource(tfJobs), slots: make(chan struct{}, jobsAtOnce), known: map[string]*bareJob{}}
 	ours := func(o *metav1.ListOptions) { o.LabelSelector = training.LabelOperator + "=" + kinds.TFJob().Controller }
 	pods := cache.NewSharedInformer(cache.NewFilteredListWatchFromClient(core.RESTClient(), "pods", metav1.NamespaceAll, ours), &corev1.Pod{}, 0)
 	onPod := func(object any) { c.observePod(ctx, object.(*corev1.Pod)) }
 	if _, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: onPod, UpdateFunc: func(_, now any) { onPod(now) }}); err != nil {
 		return err
 	}
-	jobs := dynamicinformer.NewDynamicSharedInformerFactory(client, 0).ForResource(resource).Informer()
+	jobs := dynamicinformer.NewDynamicSharedInformerFactory(client, 0).ForResource(tfJobs).Informer()
 	onJob := func(object any) { c.observeJob(ctx, object.(*unstructured.Unstructured)) }
 	if _, err := jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: onJob}); err != nil {
 		return err
@@ -100,11 +97,11 @@ func (c *bareClient) observeJob(ctx context.Context, object *unstructured.Unstru
 		return
 	}
 	j := &bareJob{object: object, phases: map[string]corev1.PodPhase{}}
-	spec, _, _ := unstructured.NestedMap(object.Object, "spec")
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(spec, &j.spec) != nil {
+	specs, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "tfReplicaSpecs")
+	if json.Unmarshal(schema.JSON(specs), &j.replicaOf) != nil {
 		return // malformed
 	}
-	for _, replica := range j.spec.TFReplicaSpecs {
+	for _, replica := range j.replicaOf {
 		j.replicas += replica.Replicas
 	}
 	c.mu.Lock()
@@ -122,7 +119,7 @@ func (c *bareClient) createDependents(ctx context.Context, j *bareJob) error {
 	group.SetLimit(requestsAtOnce)
 	namespace := j.object.GetNamespace()
 	for _, rtype := range kinds.TFJob().ReplicaTypes {
-		for i := range j.spec.TFReplicaSpecs[rtype.Name].Replicas {
+		for i := range j.replicaOf[rtype.Name].Replicas {
 			group.Go(func() error {
 				_, err := c.core.Services(namespace).Create(ctx, j.service(rtype.Label, i), metav1.CreateOptions{})
 				return err
@@ -152,6 +149,9 @@ func (c *bareClient) observePod(ctx context.Context, pod *corev1.Pod) {
 		}
 	}
 	conditions := []training.ConditionType{training.Created}
+	if j.isRunning {
+		conditions = append(conditions, training.Running)
+	}
 	switch {
 	case pod.Status.Phase == corev1.PodFailed:
 		j.isOver = true
@@ -206,7 +206,7 @@ func (j *bareJob) service(label string, index int) *corev1.Service {
 }
 
 func (j *bareJob) pod(rtype, label string, index int) *corev1.Pod {
-	template := j.spec.TFReplicaSpecs[rtype].Template
+	template := j.replicaOf[rtype].Template
 	pod := &corev1.Pod{ObjectMeta: j.objectMeta(label, index), Spec: *template.Spec.DeepCopy()}
 	pod.Annotations = template.Annotations
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
@@ -216,22 +216,12 @@ func (j *bareJob) pod(rtype, label string, index int) *corev1.Pod {
 	return pod
 }
 
-// config returns TF_CONFIG. With enableDynamicWorker a worker knows only itself.
+// config returns TF_CONFIG.
 func (j *bareJob) config(label string, index int) string {
-	address := func(label string, i int) string {
-		return training.Host(j.object.GetName(), j.object.GetNamespace(), label, i, "") + ":2222"
-	}
-	cluster := map[string]any{"worker": map[string]string{strconv.Itoa(index): address(label, index)}}
-	if !j.spec.EnableDynamicWorker {
-		cluster = map[string]any{}
-		for _, rtype := range kinds.TFJob().ReplicaTypes {
-			var addresses []string
-			for i := range j.spec.TFReplicaSpecs[rtype.Name].Replicas {
-				addresses = append(addresses, address(rtype.Label, i))
-			}
-			if len(addresses) > 0 {
-				cluster[rtype.Label] = addresses
-			}
+	cluster := map[string][]string{}
+	for _, rtype := range kinds.TFJob().ReplicaTypes {
+		for i := range j.replicaOf[rtype.Name].Replicas {
+			cluster[rtype.Label] = append(cluster[rtype.Label], training.Host(j.object.GetName(), j.object.GetNamespace(), rtype.Label, i, "")+":2222")
 		}
 	}
 	return string(schema.JSON(map[string]any{"cluster": cluster, "task": map[string]any{"type": label, "index": index}, "environment": "cloud"}))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -40,49 +42,51 @@ func bareClientMain() int {
 }
 
 type options struct {
-	workloads string
-	scale     float64
-	operator  string
-	dir       string
-	root      string
+	chosen   []task
+	operator string
+	dir      string
+	root     string
+}
+
+// task is a workload at a size.
+type task struct {
+	workload workload
+	size     int
 }
 
 func parse(args []string, out io.Writer) (options, error) {
 	var o options
+	var names string
 	flags := command.Flags("bench", "Measure an operator, and the bare client that makes the fewest writes.", func(out io.Writer) {
 		fmt.Fprintln(out, "\nWorkloads:")
 		for _, w := range workloads() {
-			fmt.Fprintf(out, "  %-12s %s (%s)\n", w.name, w.does, strings.Trim(fmt.Sprint(w.sizes), "[]"))
+			fmt.Fprintf(out, "  %-12s %s\n", w.name, w.does)
 		}
 	}, out)
-	flags.StringVar(&o.workloads, "workloads", "", "comma-separated `workloads` (default: all)")
-	flags.Float64Var(&o.scale, "scale", 1, "share of the usual sizes, such as 0.1")
+	flags.StringVar(&names, "workloads", "", "comma-separated `workloads` with their sizes (default "+everything+")")
 	flags.StringVar(&o.operator, "operator", "", "command line of another `operator` to measure; {kubeconfig}, {metrics} and {probes} are replaced")
 	flags.StringVar(&o.dir, "o", "", "folder for the table and logs (default: a new temporary one)")
 	flags.StringVar(&o.root, "root", ".", "the checkout")
-	err := command.Parse(flags, args, func() error {
-		if !(o.scale > 0 && o.scale <= 10) {
-			return fmt.Errorf("-scale: found %v, must be more than 0 and at most 10", o.scale)
-		}
-		_, err := o.chosen()
+	err := command.Parse(flags, args, func() (err error) {
+		o.chosen, err = choose(cmp.Or(names, everything))
 		return err
 	})
 	return o, err
 }
 
-// chosen returns the workloads of the command line, in our order.
-func (o options) chosen() ([]workload, error) {
+// choose returns the tasks of a list such as jobs:200,stored:10000.
+func choose(names string) (chosen []task, err error) {
 	all := workloads()
-	if o.workloads == "" {
-		return all, nil
-	}
-	names := strings.Split(o.workloads, ",")
-	for _, name := range names {
-		if !slices.ContainsFunc(all, func(w workload) bool { return w.name == name }) {
-			return nil, fmt.Errorf("-workloads: there is no workload %q", name)
+	for _, text := range strings.Split(names, ",") {
+		name, digits, _ := strings.Cut(text, ":")
+		at := slices.IndexFunc(all, func(w workload) bool { return w.name == name })
+		size, err := strconv.Atoi(digits)
+		if at < 0 || err != nil || size < 0 || size > 20000 {
+			return nil, fmt.Errorf("-workloads: found %q, must be a workload and its size, such as jobs:200", text)
 		}
+		chosen = append(chosen, task{all[at], size})
 	}
-	return slices.DeleteFunc(all, func(w workload) bool { return !slices.Contains(names, w.name) }), nil
+	return chosen, nil
 }
 
 // The subjects. Every run has Stoic.
@@ -121,10 +125,6 @@ func run(ctx context.Context, o options, out io.Writer) (isKept bool, err error)
 
 // measureAll runs the chosen workloads. An interrupt ends it early.
 func measureAll(ctx context.Context, o options, r *command.Run) ([]result, error) {
-	chosen, err := o.chosen()
-	if err != nil {
-		return nil, err
-	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -141,18 +141,16 @@ func measureAll(ctx context.Context, o options, r *command.Run) ([]result, error
 		subjects = append(subjects, subject{otherName, strings.Fields(o.operator)})
 	}
 	var results []result
-	for _, w := range chosen {
-		for _, size := range w.sizes {
-			for _, subject := range subjects {
-				if subject.name == bareClientName && w.isWithoutBareClient || ctx.Err() != nil {
-					continue
-				}
-				result := measureOne(ctx, r, w, scaled(size, o.scale), o.scale, subject)
-				if result.err != nil {
-					r.Say("%s %d, %s: FAILED: %v", w.name, result.size, subject.name, result.err)
-				}
-				results = append(results, result)
+	for _, task := range o.chosen {
+		for _, subject := range subjects {
+			if subject.name == bareClientName && task.workload.isWithoutBareClient || ctx.Err() != nil {
+				continue
 			}
+			result := measureOne(ctx, r, task.workload, task.size, subject)
+			if result.err != nil {
+				r.Say("%s %d, %s: FAILED: %v", task.workload.name, task.size, subject.name, result.err)
+			}
+			results = append(results, result)
 		}
 	}
 	return results, nil

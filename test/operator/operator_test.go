@@ -243,3 +243,14 @@ func TestBuildOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestFootprint(t *testing.T) {
+	const stat = "12 (a) 1 (b) S 1 12 12 0 -1 4194560 1 2 3 4 150 50 0 0 20 0 9 0 100 1 2 3"
+	f, err := parseFootprint([]byte(stat), []byte("Name:\tx\nVmHWM:\t  2048 kB\nVmRSS:\t  1024 kB\n"))
+	if want := (Footprint{CPU: 2 * time.Second, Resident: 1 << 20, Peak: 2 << 20}); err != nil || f != want {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if _, err := parseFootprint([]byte("nonsense"), nil); err == nil {
+		t.Error("nonsense is read")
+	}
+}

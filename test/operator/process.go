@@ -12,8 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"stoic/test/bench/measure"
 )
 
 // Options of a process.
@@ -125,7 +123,7 @@ func (p *Process) Alive() bool {
 }
 
 // Footprint returns what the process has used.
-func (p *Process) Footprint() (measure.Footprint, error) { return measure.FootprintOf(p.ID()) }
+func (p *Process) Footprint() (Footprint, error) { return footprintOf(p.ID()) }
 
 // ask records that the process must end. If it had ended before the first call, it ended by itself: that is an error, once.
 func (p *Process) ask() (first bool, err error) {

@@ -1,4 +1,4 @@
-package measure
+package operator
 
 import (
 	"bytes"
@@ -14,15 +14,14 @@ type Footprint struct {
 	CPU time.Duration // user and system
 	// Resident memory in bytes: now, and at most so far.
 	Resident, Peak int64
-	Threads        int
 	Files          int // open ones; 0 if they may not be read
 }
 
 // tick is the unit of times in /proc on every relevant Linux (USER_HZ).
 const tick = 10 * time.Millisecond
 
-// FootprintOf returns the footprint of a running process. It needs Linux.
-func FootprintOf(pid int) (Footprint, error) {
+// footprintOf returns the footprint of a running process. It needs Linux.
+func footprintOf(pid int) (Footprint, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return Footprint{}, fmt.Errorf("look at the process: %w", err)
@@ -31,14 +30,14 @@ func FootprintOf(pid int) (Footprint, error) {
 	if err != nil {
 		return Footprint{}, fmt.Errorf("look at the process: %w", err)
 	}
-	f, err := footprint(stat, status)
+	f, err := parseFootprint(stat, status)
 	open, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	f.Files = len(open)
 	return f, err
 }
 
-func footprint(stat, status []byte) (f Footprint, err error) {
-	if f.CPU, err = times(stat); err != nil {
+func parseFootprint(stat, status []byte) (f Footprint, err error) {
+	if f.CPU, err = cpuTime(stat); err != nil {
 		return f, err
 	}
 	for line := range bytes.Lines(status) {
@@ -53,15 +52,13 @@ func footprint(stat, status []byte) (f Footprint, err error) {
 			f.Resident = number << 10
 		case "VmHWM":
 			f.Peak = number << 10
-		case "Threads":
-			f.Threads = int(number)
 		}
 	}
 	return f, nil
 }
 
-// times returns the user and system time of a process.
-func times(stat []byte) (sum time.Duration, err error) {
+// cpuTime returns the user and system time of a process.
+func cpuTime(stat []byte) (sum time.Duration, err error) {
 	// The second field is the program's name in parentheses and may hold anything.
 	_, after, found := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(") "))
 	fields := strings.Fields(string(after))
