@@ -7,9 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	kjson "k8s.io/apimachinery/pkg/util/json"
-
 	"stoic/convert"
 	"stoic/schema"
 	"stoic/test/untyped"
@@ -136,30 +133,6 @@ func numbered(t *testing.T) map[string]any {
 	return raw
 }
 
-// TestFaultNumbersArrive: an accepted number is not changed, neither in the policy nor in the pod.
-func TestFaultNumbersArrive(t *testing.T) {
-	for _, n := range []int64{0, 1, math.MaxInt32, 1 << 31, 1<<53 + 1, 9223372037, 10_000_000_000, math.MaxInt64} {
-		raw := sound(t)
-		put(t, raw, inPolicy+".activeDeadlineSeconds", n)
-		put(t, raw, inPod+".terminationGracePeriodSeconds", n)
-		put(t, raw, inPod+".future", n)
-		got := check(t, raw)
-		if want := warn(schema.UnknownField, inPod+".future"); outcome(got) != want {
-			t.Fatalf("%d: got %s, want %s", n, outcome(got), want)
-		}
-		if want := (training.Limit{Set: true, Value: n}); got.Job.Policy.Deadline != want {
-			t.Errorf("deadline %+v, want %+v", got.Job.Policy.Deadline, want)
-		}
-		var template corev1.PodTemplateSpec
-		if err := kjson.Unmarshal(got.Job.ReplicaTypes[0].Template, &template); err != nil || *template.Spec.TerminationGracePeriodSeconds != n {
-			t.Errorf("%v in the pod, want %d, %v", template.Spec.TerminationGracePeriodSeconds, n, err)
-		}
-		if want := fmt.Sprintf(`"future":%d,`, n); !strings.Contains(string(got.Job.ReplicaTypes[0].Template), want) {
-			t.Errorf("no %s in %s", want, got.Job.ReplicaTypes[0].Template)
-		}
-	}
-}
-
 // TestFaultReplicas: the sum over all replica types never overflows.
 func TestFaultReplicas(t *testing.T) {
 	for _, c := range []struct {
@@ -186,25 +159,4 @@ func TestFaultReplicas(t *testing.T) {
 			t.Errorf("%d and %d: got %s\nwant %s", c.evaluator, c.worker, got, c.want)
 		}
 	}
-}
-
-// isNumber reports whether a value has a Go type that programs and decoders use for numbers.
-func isNumber(value any) bool {
-	switch v := value.(type) {
-	case json.Number:
-		_, err := v.Float64()
-		return err == nil
-	case int64, int, int32, int16, int8, uint, uint64, uint32, uint16, uint8, float64, float32:
-		return true
-	}
-	return false
-}
-
-// finite reports whether JSON can represent a value, if it is a number.
-func finite(value any) bool {
-	f, _ := value.(float64)
-	if n, ok := value.(json.Number); ok {
-		f, _ = n.Float64()
-	}
-	return !math.IsNaN(f) && !math.IsInf(f, 0)
 }

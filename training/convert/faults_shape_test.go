@@ -2,7 +2,6 @@ package convert
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -49,110 +48,6 @@ func oneReplicaType(t testing.TB) map[string]any {
 	put(t, raw, inReplicaSpecs+".PS", untyped.Missing{})
 	put(t, raw, inReplicaSpecs+".Worker", untyped.Missing{})
 	return raw
-}
-
-// kindOf returns the JSON type of a value.
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case string:
-		return "string"
-	case bool:
-		return "boolean"
-	case map[string]any:
-		return "object"
-	case []any:
-		return "list"
-	}
-	return "number"
-}
-
-// TestFaultTypes puts a value of every other type into every place of a large object. Each is reported at exactly that
-// place, unless the converter does not read the place.
-func TestFaultTypes(t *testing.T) {
-	base := oneReplicaType(t)
-	reported, free := 0, 0
-	for _, n := range nodes(nil, base) {
-		place := n.at.String()
-		for _, value := range []any{"x y", "4", int64(3), 1.5, math.NaN(), true, map[string]any{"x": "y"}, []any{"x"}, []any{map[string]any{}}} {
-			if kindOf(value) == kindOf(n.value) {
-				continue
-			}
-			raw, _ := untyped.Clone(base).(map[string]any)
-			put(t, raw, place, value)
-			got := check(t, raw)
-			want := reject(schema.TypeMismatch, place)
-			switch {
-			case unread(place):
-				want = run
-			case numberOrText(place) && kindOf(value) == "number":
-				want = numberForText(place, value)
-			case numberOrText(place) && kindOf(value) == "string":
-				want = textForNumber(place, value)
-			}
-			if want == run {
-				free++
-			} else {
-				reported++
-			}
-			if outcome := without(outcome(got), consequences(place)); outcome != want {
-				t.Errorf("%s is %v: got %s\nwant %s", place, value, outcome, want)
-			}
-		}
-	}
-	t.Logf("%d told, %d not looked at", reported, free)
-	if reported < 900 || free < 200 {
-		t.Error("the values are one-sided")
-	}
-}
-
-// unread reports whether only the API server reads a place of an object.
-func unread(place string) bool {
-	return under(place, "status") || strings.HasPrefix(place, "metadata.") && place != "metadata.name" && place != "metadata.namespace"
-}
-
-// numberOrText reports whether a place takes numbers and strings: quantities, and ports of probes.
-func numberOrText(place string) bool {
-	return strings.Contains(place, ".resources.limits.") || strings.Contains(place, ".resources.requests.") || strings.Contains(place, `.limits["`) ||
-		strings.Contains(place, `.requests["`) || strings.HasSuffix(place, ".sizeLimit") || strings.HasSuffix(place, "httpGet.port")
-}
-
-func numberForText(place string, value any) string {
-	if !finite(value) {
-		return reject(schema.TypeMismatch, place)
-	}
-	return run
-}
-
-func textForNumber(place string, value any) string {
-	if strings.HasSuffix(place, "httpGet.port") {
-		return reject(schema.InvalidName, place)
-	}
-	if value == "4" {
-		return run
-	}
-	return reject(schema.InvalidValue, place)
-}
-
-// consequences returns the problems at other places that a fault also causes.
-func consequences(place string) []string {
-	if strings.Contains(place, ".resources.limits") {
-		return []string{string(schema.Conflict) + " " + strings.Replace(place, ".limits", ".requests", 1)}
-	}
-	if strings.Contains(place, ".resources.requests") {
-		return []string{string(schema.Conflict) + " " + place}
-	}
-	return nil
-}
-
-// without removes lines from an outcome; a rejection without any line left is a run.
-func without(outcome string, lines []string) string {
-	kept := slices.DeleteFunc(strings.Split(outcome, "\n"), func(line string) bool { return slices.Contains(lines, line) })
-	if len(kept) == 1 {
-		return run
-	}
-	return strings.Join(kept, "\n")
 }
 
 // under reports whether path is at place or below it.

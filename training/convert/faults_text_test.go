@@ -1,13 +1,8 @@
 package convert
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
-	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"stoic/schema"
 )
@@ -43,66 +38,6 @@ func TestFaultTexts(t *testing.T) {
 			{name + " as a field", change{inPod: map[string]any{"containers": []any{sane("tensorflow")}, text: "x"}}, warn(schema.UnknownField, inPod+strings.TrimPrefix(path{"x", text}.String(), "x"))},
 			{name + " as a version", change{"apiVersion": text}, reject(schema.InvalidValue, "apiVersion")},
 		})
-	}
-}
-
-// TestFaultTextsArrive: valid texts in a template are not changed; invalid UTF-8 is replaced as in encoding/json.
-func TestFaultTextsArrive(t *testing.T) {
-	for name, text := range strange() {
-		raw := sound(t)
-		put(t, raw, inContainer+".args", []any{text})
-		put(t, raw, inPod+".future", map[string]any{text: text})
-		got := check(t, raw)
-		quoted, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want string
-		if err := json.Unmarshal(quoted, &want); err != nil {
-			t.Fatal(err)
-		}
-		var template corev1.PodTemplateSpec
-		var all map[string]any
-		if err := kjson.Unmarshal(got.Job.ReplicaTypes[0].Template, &template); err != nil || template.Spec.Containers[0].Args[0] != want {
-			t.Errorf("%s: %q, want %q, %v", name, template.Spec.Containers[0].Args, want, err)
-		}
-		if err := kjson.Unmarshal(got.Job.ReplicaTypes[0].Template, &all); err != nil || at(t, all, "spec", "future", want) != want {
-			t.Errorf("%s: %q, want %q, %v", name, all["spec"], want, err)
-		}
-	}
-}
-
-// TestFaultCuts: no rune is split where a value, a path or a message is cut.
-func TestFaultCuts(t *testing.T) {
-	for _, letter := range []string{"x", "é", "€", "😀", "\xff", "\"", "\\", "\u202e"} {
-		for before := range 8 {
-			text := named(before) + strings.Repeat(letter, 5000)
-			raw := sound(t)
-			put(t, raw, inWorker+".restartPolicy", text)
-			put(t, raw, inPod+".containers[1]", sane(text))
-			labels := map[string]any{}
-			for i := range 9 {
-				labels[fmt.Sprint(i)+text] = text
-			}
-			put(t, raw, inTemplate+".metadata.labels", labels)
-			deep := any("end")
-			for range depthLimit + 1 {
-				deep = map[string]any{text: deep}
-			}
-			put(t, raw, inPod+".future", deep)
-			got := check(t, raw)
-			if n := len(got.Rejection.Problems); n < 12 {
-				t.Errorf("%d times %q and more: %d problems: %s", before, letter, n, outcome(got))
-			}
-			for _, p := range got.Rejection.Problems {
-				if len(p.Path) > pathLimit || len(p.Found) > 2*keyLimit+40 {
-					t.Errorf("%d bytes of path, %d of value", len(p.Path), len(p.Found))
-				}
-			}
-			if text := schema.Summarize(got.Rejection.Problems, got.Rejection.More, "no pods were created", "Edit the job to retry."); len(text) > schema.MaxSummary {
-				t.Errorf("a summary of %d bytes", len(text))
-			}
-		}
 	}
 }
 

@@ -50,6 +50,7 @@ func checkAs(t rapid.TB, kind *training.Kind, raw map[string]any) *Result {
 	if (got.Job == nil) == (got.Rejection == nil) {
 		t.Fatalf("job %v, rejection %v", got.Job, got.Rejection)
 	}
+	checkStatus(t, kind, got.Status)
 	untyped.CheckProblems(t, got.Warnings, reportLimit+1)
 	if got.Rejection != nil {
 		if got.Rejection.Head != got.Head || len(got.Rejection.Problems) == 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -136,5 +137,23 @@ func TestStatusIsBounded(t *testing.T) {
 	}
 	if c := got.Conditions[0]; len(c.Message) > messageLimit || len(c.Reason) > reasonLimit {
 		t.Errorf("%d, %d bytes", len(c.Message), len(c.Reason))
+	}
+}
+
+// checkStatus checks the bounds of a status, because it is written back and used in calculations.
+func checkStatus(t rapid.TB, kind *training.Kind, s training.Status) {
+	t.Helper()
+	if len(s.Conditions) > 7 || len(s.ReplicaStatuses) > len(kind.ReplicaTypes) || s.ObservedGeneration < 0 {
+		t.Fatalf("out of bounds: %+v", s)
+	}
+	for _, c := range s.Conditions {
+		if len(c.Message) > messageLimit || len(c.Reason) > reasonLimit || strings.ContainsAny(c.Message+c.Reason, "\n\x00\u202e") || !utf8.ValidString(c.Message+c.Reason) {
+			t.Fatalf("condition %+v", c)
+		}
+	}
+	for rtype, r := range s.ReplicaStatuses {
+		if r.Active < 0 || r.Succeeded < 0 || r.Failed < 0 || len(r.Selector) > selectorLimit {
+			t.Fatalf("%s: %+v", rtype, r)
+		}
 	}
 }
