@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"stoic/controller"
+	"stoic/convert"
 	"stoic/schema"
 )
 
@@ -26,47 +27,83 @@ import (
 func Clock() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 // Golden reads from each archive of testdata an object and what it owns, and compares the plan; with update it writes the plan. The first
-// file is the object; a file called refused lists what the API server has refused to create. A status in a plan must be written only once.
+// file is the object. A file called now is the time, and one called refused lists what the API server has refused to create. A status in
+// a plan must be written only once: it is not written again, and neither is another one a minute later, unless something is due until then.
 func Golden(t *testing.T, watches []controller.Watch, least int, update bool) {
-	Archives(t, least, func(t *testing.T, file string, archive *txtar.Archive) {
-		object, others, refused := read(t, archive)
-		decide := func(u *unstructured.Unstructured) schema.Plan { return Decide(t, watches, u, refused, others...) }
-		plan := decide(object)
-		Compare(t, file, archive, plan, update)
-		WrittenOnce(t, object, plan, decide)
+	archives(t, least, func(t *testing.T, file string, archive *txtar.Archive) {
+		in := read(t, archive)
+		after := func(passed time.Duration) func(*unstructured.Unstructured) schema.Plan {
+			return func(u *unstructured.Unstructured) schema.Plan {
+				return decide(t, watches, u, in.refused, in.now.Add(passed), in.others)
+			}
+		}
+		plan := after(0)(in.object)
+		compare(t, file, archive, plan, update)
+		writtenOnce(t, in.object, plan, after(0))
+		isDone := len(plan.Delete)+len(plan.Patch)+len(plan.Create) == 0
+		if isDone && (plan.Requeue > 2*time.Minute || plan.Requeue == 0) {
+			writtenOnce(t, in.object, plan, after(time.Minute))
+		}
 	})
 }
 
 // Decide combines an object and what it owns among others as the engine does, and returns the plan.
-func Decide(t *testing.T, watches []controller.Watch, u *unstructured.Unstructured, refused []schema.Refusal, others ...*unstructured.Unstructured) schema.Plan {
+func Decide(t *testing.T, watches []controller.Watch, u *unstructured.Unstructured, others ...*unstructured.Unstructured) schema.Plan {
+	t.Helper()
+	return decide(t, watches, u, nil, Clock(), others)
+}
+
+func decide(t *testing.T, watches []controller.Watch, u *unstructured.Unstructured, refused []schema.Refusal, now time.Time, others []*unstructured.Unstructured) schema.Plan {
 	t.Helper()
 	i := slices.IndexFunc(watches, func(w controller.Watch) bool { return w.Resource.Kind == u.GetKind() })
 	if i < 0 {
 		t.Fatalf("no watch of %s", u.GetKind())
 	}
 	result := watches[i].Convert(u)
-	seen := schema.Observed{Head: result.Head, Object: result.Object, Rejection: result.Rejection, Refused: refused, Now: Clock(), KeepsGeneration: true}
+	seen := schema.Observed{Head: result.Head, Object: result.Object, Rejection: result.Rejection, Refused: refused, Now: now, KeepsGeneration: true}
 	for _, owned := range watches[i].Owns {
-		selector, err := labels.Parse(owned.Selector)
-		if err != nil {
-			t.Fatalf("the selector of %s: %v", owned.Resource.Plural, err)
-		}
-		children := schema.Children{Resource: owned.Resource}
-		for _, d := range others {
-			owner := metav1.GetControllerOf(d)
-			if d.GetKind() != owned.Resource.Kind || owner == nil || owner.UID != u.GetUID() || d.GetNamespace() != u.GetNamespace() || !selector.Matches(labels.Set(d.GetLabels())) {
-				continue
-			}
-			children.Items = append(children.Items, schema.Child{Namespace: d.GetNamespace(), Name: d.GetName(), UID: d.GetUID(), ResourceVersion: d.GetResourceVersion(),
-				Created: d.GetCreationTimestamp().Time, Deleting: d.GetDeletionTimestamp() != nil, Object: owned.Slim(d)})
-		}
-		seen.Children = append(seen.Children, children)
+		seen.Children = append(seen.Children, childrenOf(t, owned, result, others))
 	}
 	return watches[i].Decide(seen)
 }
 
-// Archives tests with each archive of testdata; there must be at least so many.
-func Archives(t *testing.T, least int, test func(t *testing.T, file string, archive *txtar.Archive)) {
+// childrenOf returns what the engine observes of an owned resource for one object.
+func childrenOf(t *testing.T, owned *controller.Owned, result *convert.Result, all []*unstructured.Unstructured) schema.Children {
+	t.Helper()
+	selector, err := labels.Parse(owned.Selector)
+	if err != nil {
+		t.Fatalf("the selector of %s: %v", owned.Resource.Plural, err)
+	}
+	var claims labels.Selector
+	if owned.Claims != nil && result.Object != nil {
+		claims = owned.Claims(result)
+	}
+	children := schema.Children{Resource: owned.Resource}
+	for _, d := range all {
+		if d.GetKind() != owned.Resource.Kind || !selector.Matches(labels.Set(d.GetLabels())) {
+			continue
+		}
+		c := schema.Candidate{Labels: schema.LabelsOf(d.GetLabels()), Owners: d.GetOwnerReferences(), Child: schema.Child{Namespace: d.GetNamespace(), Name: d.GetName(),
+			UID: d.GetUID(), ResourceVersion: d.GetResourceVersion(), Created: d.GetCreationTimestamp().Time, Deleting: d.GetDeletionTimestamp() != nil, Object: owned.Slim(d)}}
+		owner := metav1.GetControllerOf(d)
+		isOurs := owner != nil && owner.UID == result.Meta.UID && result.Head.Reaches(d.GetNamespace()) ||
+			owned.OwnerAnnotation != "" && d.GetAnnotations()[owned.OwnerAnnotation] == schema.OwnerText(result.Head)
+		isClaimed := claims != nil && claims.Matches(c.Labels)
+		switch {
+		case isOurs && (isClaimed || claims == nil):
+			children.Items = append(children.Items, c.Child)
+		case isOurs:
+			children.Unclaimed = append(children.Unclaimed, c)
+		case owner == nil && isClaimed && !c.Deleting:
+			children.Orphans = append(children.Orphans, c)
+		}
+	}
+	slices.SortFunc(children.Orphans, func(a, b schema.Candidate) int { return strings.Compare(a.Name, b.Name) })
+	return children
+}
+
+// archives tests with each archive of testdata; there must be at least so many.
+func archives(t *testing.T, least int, test func(t *testing.T, file string, archive *txtar.Archive)) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) < least {
@@ -83,8 +120,8 @@ func Archives(t *testing.T, least int, test func(t *testing.T, file string, arch
 	}
 }
 
-// WrittenOnce: if a plan writes a status, a decision on the object with that status writes none.
-func WrittenOnce(t *testing.T, object *unstructured.Unstructured, plan schema.Plan, decide func(*unstructured.Unstructured) schema.Plan) {
+// writtenOnce: if a plan writes a status, a decision on the object with that status writes none.
+func writtenOnce(t *testing.T, object *unstructured.Unstructured, plan schema.Plan, decide func(*unstructured.Unstructured) schema.Plan) {
 	t.Helper()
 	written := object.DeepCopy()
 	if plan.Status != nil {
@@ -95,44 +132,54 @@ func WrittenOnce(t *testing.T, object *unstructured.Unstructured, plan schema.Pl
 		written.Object["status"] = raw
 	}
 	if again := decide(written); again.Status != nil {
-		t.Errorf("a status that was written is written again: %s", Print(t, again))
+		t.Errorf("a status that was written is written again: %s", printPlan(t, again))
 	}
 }
 
-// read returns the object of an archive, all other objects, and what was refused.
-func read(t *testing.T, archive *txtar.Archive) (object *unstructured.Unstructured, others []*unstructured.Unstructured, refused []schema.Refusal) {
+// input is what an archive says.
+type input struct {
+	object  *unstructured.Unstructured
+	others  []*unstructured.Unstructured
+	refused []schema.Refusal
+	now     time.Time
+}
+
+func read(t *testing.T, archive *txtar.Archive) input {
 	t.Helper()
+	in := input{now: Clock()}
 	for _, part := range archive.Files {
+		u := &unstructured.Unstructured{}
+		var err error
 		switch part.Name {
 		case "plan":
 			continue
+		case "now":
+			in.now, err = time.Parse(time.RFC3339, strings.TrimSpace(string(part.Data)))
 		case "refused":
-			if err := yaml.Unmarshal(part.Data, &refused); err != nil {
-				t.Fatalf("%s: %v", part.Name, err)
+			err = yaml.Unmarshal(part.Data, &in.refused)
+			for i := range in.refused {
+				in.refused[i].Since = in.now
 			}
-			for i := range refused {
-				refused[i].Since = Clock()
+		default:
+			err = readYAML(part.Data, &u.Object)
+			if in.object == nil {
+				in.object = u
+			} else {
+				in.others = append(in.others, u)
 			}
-			continue
 		}
-		u := &unstructured.Unstructured{}
-		if err := ReadYAML(part.Data, &u.Object); err != nil {
+		if err != nil {
 			t.Fatalf("%s: %v", part.Name, err)
 		}
-		if object == nil {
-			object = u
-		} else {
-			others = append(others, u)
-		}
 	}
-	if object == nil {
+	if in.object == nil {
 		t.Fatal("an archive without an object")
 	}
-	return object, others, refused
+	return in
 }
 
-// ReadYAML reads YAML with the types of an API server's answers: whole numbers are int64.
-func ReadYAML(text []byte, into *map[string]any) error {
+// readYAML reads YAML with the types of an API server's answers: whole numbers are int64.
+func readYAML(text []byte, into *map[string]any) error {
 	data, err := yaml.YAMLToJSON(text)
 	if err != nil {
 		return err
@@ -140,10 +187,10 @@ func ReadYAML(text []byte, into *map[string]any) error {
 	return json.Unmarshal(data, into)
 }
 
-// Compare compares a plan with that of the archive, which is its last file; with update it writes the file.
-func Compare(t *testing.T, file string, archive *txtar.Archive, plan schema.Plan, update bool) {
+// compare compares a plan with that of the archive, which is its last file; with update it writes the file.
+func compare(t *testing.T, file string, archive *txtar.Archive, plan schema.Plan, update bool) {
 	t.Helper()
-	got := []byte(Print(t, plan))
+	got := []byte(printPlan(t, plan))
 	at := len(archive.Files) - 1
 	if archive.Files[at].Name != "plan" {
 		archive.Files = append(archive.Files, txtar.File{Name: "plan"})
@@ -159,8 +206,8 @@ func Compare(t *testing.T, file string, archive *txtar.Archive, plan schema.Plan
 	}
 }
 
-// Print formats a plan with one line for each write, in their order.
-func Print(t *testing.T, p schema.Plan) string {
+// printPlan formats a plan with one line for each write, in their order.
+func printPlan(t *testing.T, p schema.Plan) string {
 	t.Helper()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "rule %s\n", p.Rule)

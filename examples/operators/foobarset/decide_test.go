@@ -20,7 +20,7 @@ func TestDecide(t *testing.T) { decision.Golden(t, Watches(), 25, *update) }
 // planned returns the names of the tasks that a set without tasks gets.
 func planned(t *testing.T, name string, spec any) (names []string, plan schema.Plan) {
 	t.Helper()
-	plan = decision.Decide(t, Watches(), object("FooBarSet", name, spec), nil)
+	plan = decision.Decide(t, Watches(), object("FooBarSet", name, spec))
 	for _, o := range plan.Create {
 		names = append(names, o.Name)
 	}
