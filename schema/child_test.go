@@ -109,17 +109,6 @@ func TestAdoptAndRelease(t *testing.T) {
 	}
 }
 
-// TestStaying: children that are being deleted and children of other resources are left out.
-func TestStaying(t *testing.T) {
-	o := Observed{Children: []Children{{Resource: Jobs(), Items: []Child{{Name: "a"}, {Name: "b", Deleting: true}}}, {Resource: Pods(), Items: []Child{{Name: "c"}}}}}
-	if got := o.Staying(Jobs()); len(got) != 1 || got["a"].Name != "a" {
-		t.Errorf("found %v", got)
-	}
-	if got := o.Staying(Secrets()); got == nil || len(got) > 0 {
-		t.Errorf("of a resource that is not owned: %v", got)
-	}
-}
-
 // TestRefusalOf: only refusals of the given objects count, by resource, namespace and name.
 func TestRefusalOf(t *testing.T) {
 	o := Observed{Refused: []Refusal{{Resource: Jobs(), Namespace: "ns", Name: "a", Cause: CauseQuota}, {Resource: Jobs(), Namespace: "ns", Name: "b", Cause: CauseNameTaken}}}
@@ -139,19 +128,6 @@ func TestRefusalOf(t *testing.T) {
 	}
 	if got := o.RefusalOf(nil); got != nil {
 		t.Errorf("of nothing: %v", got)
-	}
-}
-
-// TestDeletions: one needs only the UID of the child, the other its resourceVersion, too.
-func TestDeletions(t *testing.T) {
-	c := Child{Namespace: "ns", Name: "c", UID: "u", ResourceVersion: "7"}
-	want := Deletion{Resource: ConfigMaps(), Namespace: "ns", Name: "c", UID: "u"}
-	if got := c.Deletion(ConfigMaps()); got != want {
-		t.Errorf("%+v", got)
-	}
-	want.ResourceVersion = "7"
-	if got := c.DeletionAsSeen(ConfigMaps()); got != want {
-		t.Errorf("as seen: %+v", got)
 	}
 }
 

@@ -16,12 +16,6 @@ var (
 	noon    = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 )
 
-func ExampleResource() {
-	nodes := schema.Resource{Version: "v1", Plural: "nodes", Kind: "Node", Cluster: true}
-	fmt.Println(foobars.APIVersion(), nodes.APIVersion())
-	// Output: test.example.com/v1 v1
-}
-
 // Every problem of an object is reported in this form.
 func ExampleProblem() {
 	fmt.Println(schema.Problem{Code: schema.TypeMismatch, Path: "spec.replicas", Found: `string "4"`, Want: "be an integer", Hint: "remove the quotes"})
@@ -29,14 +23,6 @@ func ExampleProblem() {
 	// Output:
 	// spec.replicas: found string "4", must be an integer; remove the quotes
 	// spec.replica: unknown field; did you mean "replicas"?
-}
-
-func ExampleCode() {
-	fmt.Println(schema.OutOfRange.Meaning())
-	fmt.Println(schema.OutOfRange.Remedy())
-	// Output:
-	// A number is too small or too large for its field.
-	// Choose a number within the bounds that the message names.
 }
 
 // Malformed objects have a head, too.
@@ -63,17 +49,6 @@ func ExampleObserved() {
 	// Output: 1 0002 <nil>
 }
 
-// A resource that cannot be seen is not the same as one without objects.
-func ExampleChildren() {
-	o := schema.Observed{Children: []schema.Children{{Resource: schema.Jobs(), Unknown: true, Why: "the API server does not serve it", Absent: true}}}
-	for _, c := range o.Children {
-		if c.Unknown {
-			fmt.Println(c.Resource.Kind + ": " + c.Why)
-		}
-	}
-	// Output: Job: the API server does not serve it
-}
-
 // The UID and resourceVersion that were seen are preconditions of what is planned for a child.
 func ExampleChild() {
 	c := &schema.Child{Namespace: "team-a", Name: "web", UID: "0002", ResourceVersion: "7"}
@@ -82,39 +57,6 @@ func ExampleChild() {
 	// Output:
 	// {"data":{"a":"b"},"metadata":{"resourceVersion":"7","uid":"0002"}}
 	// 0002
-}
-
-func ExamplePatch() {
-	c := &schema.Child{Namespace: "team-a", Name: "task", UID: "0003", ResourceVersion: "9"}
-	p := c.PatchStatus(foobars, map[string]any{"phase": "Done"})
-	fmt.Println(p.Subresource, string(p.Body))
-	// Output: status {"metadata":{"resourceVersion":"9","uid":"0003"},"status":{"phase":"Done"}}
-}
-
-// Where the decision depends on the content of the object, resourceVersion is a precondition, too.
-func ExampleDeletion() {
-	c := schema.Child{Namespace: "team-a", Name: "web", UID: "0002", ResourceVersion: "7"}
-	d := c.Deletion(schema.ConfigMaps())
-	d.ResourceVersion = c.ResourceVersion
-	fmt.Println(d.Resource.Kind, d.Namespace+"/"+d.Name, d.UID, d.ResourceVersion)
-	// Output: ConfigMap team-a/web 0002 7
-}
-
-func ExampleObject() {
-	o := schema.Object{Resource: schema.ConfigMaps(), Namespace: "team-a", Name: "web", Body: schema.JSON(map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": schema.ChildMeta(web, "team-b", "web", map[string]string{"app": "foobar"}, "test.example.com/owner")})}
-	fmt.Println(string(o.Body)) // an owner reference does not reach another namespace
-	// Output: {"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{"test.example.com/owner":"test.example.com/v1 FooBar team-a/web 0001"},"labels":{"app":"foobar"},"name":"web","namespace":"team-b"}}
-}
-
-func ExamplePlan() {
-	type status struct {
-		ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	}
-	plan := schema.Plan{Rule: "Create", AddFinalizers: []string{"test.example.com/cleanup"}, Status: &status{ObservedGeneration: 2},
-		Create: []schema.Object{{Resource: schema.ConfigMaps(), Namespace: "team-a", Name: "web"}}, Requeue: time.Minute}
-	fmt.Println(plan.Rule, string(schema.JSON(plan.Status)), len(plan.Create), plan.Requeue)
-	// Output: Create {"observedGeneration":2} 1 1m0s
 }
 
 // What must be on record before a deletion, and has no place in a status, is an annotation of the object.
@@ -130,22 +72,6 @@ func ExampleEvent() {
 	e := schema.Event{Type: "Normal", Reason: "Moved", Message: "3 of 5 parts are moved", Occasion: "generation 2", Key: "moving", Settle: time.Second, Since: noon}
 	fmt.Println(e.Reason, e.Message)
 	// Output: Moved 3 of 5 parts are moved
-}
-
-// What the API server refused to create is an observation of the next decision.
-func ExampleRefusal() {
-	o := schema.Observed{Refused: []schema.Refusal{{Resource: schema.ConfigMaps(), Namespace: "team-a", Name: "web", Cause: schema.CauseQuota, Message: "exceeded quota"}}}
-	for _, r := range o.Refused {
-		fmt.Println(r.Resource.Kind, r.Name, r.Cause, r.Message)
-	}
-	// Output: ConfigMap web QuotaExceeded exceeded quota
-}
-
-// A count of a plan is counted after the write that it names.
-func ExampleCount() {
-	c := schema.Count{Counter: "foobars_moved", After: schema.AfterStatus, Took: 3 * time.Second}
-	fmt.Println(c.Counter, c.Took)
-	// Output: foobars_moved 3s
 }
 
 // An object without controller, with the labels that an owner claims: see controller.Owned.Claims.
@@ -169,19 +95,4 @@ func ExamplePod() {
 	// Output:
 	// Pod team-a/shop-0
 	// true shop
-}
-
-// The labels of a cached object. Selectors match them.
-func ExampleLabels() {
-	l := schema.LabelsOf(map[string]string{"tier": "front", "app": "shop"})
-	fmt.Println(l, l.Get("app"), l.Has("release"))
-	// Output: app=shop,tier=front shop false
-}
-
-// One label of an object.
-func ExampleLabel() {
-	for _, label := range schema.LabelsOf(map[string]string{"app": "shop"}) {
-		fmt.Println(label.Name(), label.Value)
-	}
-	// Output: app shop
 }

@@ -56,14 +56,6 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-func TestSortProblems(t *testing.T) {
-	a, b, c := Problem{Path: "a", Want: "x"}, Problem{Path: "a", Want: "y"}, Problem{Path: "b"}
-	got := SortProblems([]Problem{c, b, a, c, b})
-	if diff := cmp.Diff([]Problem{a, b, c}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // TestComparePaths: paths have a total order, and it is the one that readers expect.
 func TestComparePaths(t *testing.T) {
 	ordered := []string{"", "a", "a.b", "a.b1", "a.b1c", "a.b2", "a.b12", "a[0]", "a[1].b", "a[2]", "a[10]", "a[10].b", "a[11]", "a[100]", "ab"}

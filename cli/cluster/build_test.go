@@ -180,15 +180,6 @@ func TestSourcesThatChangeDuringTheBuild(t *testing.T) {
 	}
 }
 
-func TestCancelledBuild(t *testing.T) {
-	source := tinyModule(t)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("enough"))
-	if _, err := Build(ctx, Options{Source: source}); err == nil {
-		t.Error("a cancelled build succeeded")
-	}
-}
-
 func TestMissingSourcesAndMissingGo(t *testing.T) {
 	source := tinyModule(t)
 	nested := filepath.Join(filepath.Dir(source), "a", "b")

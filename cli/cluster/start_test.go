@@ -4,7 +4,6 @@ package cluster
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -149,22 +148,6 @@ func TestTwoClustersSideBySide(t *testing.T) {
 	}
 }
 
-func TestKilledSupervisorTakesItsPartsAlong(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a real control plane")
-	}
-	c := start(t, Options{})
-	if err := c.command.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	awaitDone(t, c)
-	if err := c.Stop(); err != nil {
-		t.Error(err)
-	}
-	assertGone(t, c)
-}
-
 func TestFailedPartEndsTheCluster(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -233,24 +216,6 @@ func TestKilledPartComesBack(t *testing.T) {
 		t.Error("a part that does not exist was started")
 	}
 	if err := c.Stop(); err != nil {
-		t.Error(err)
-	}
-	assertGone(t, c)
-}
-
-func TestCancelledContextStopsTheCluster(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a real control plane")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	c, err := Start(ctx, Options{Progress: lines{t}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	<-c.ended
-	if err := c.Stop(); err != nil { // waits for the one that the context began
 		t.Error(err)
 	}
 	assertGone(t, c)

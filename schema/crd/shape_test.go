@@ -118,32 +118,6 @@ func TestColumns(t *testing.T) {
 	})
 }
 
-// TestRequired: the fields that a job must have, and that a pod must have.
-func TestRequired(t *testing.T) {
-	each(t, func(t *testing.T, kind *training.Kind, crd *crdv1.CustomResourceDefinition) {
-		container := "spec." + kind.ReplicaSpecsField + "{}.template.spec.containers[]"
-		want := map[string][]string{
-			"":                                      nil, // spec and status may be missing
-			"spec":                                  {kind.ReplicaSpecsField},
-			"spec." + kind.ReplicaSpecsField + "{}": nil,
-			"spec." + kind.ReplicaSpecsField + "{}.template":      nil,
-			"spec." + kind.ReplicaSpecsField + "{}.template.spec": {"containers"},
-			container:             {"name"},
-			"status":              nil,
-			"status.conditions[]": {"status", "type"},
-		}
-		found := map[string][]string{}
-		generate.Visit(generate.SchemaOf(crd, 0), generate.Place{}, func(node *crdv1.JSONSchemaProps, at generate.Place) {
-			if _, ok := want[at.Path]; ok {
-				found[at.Path] = node.Required
-			}
-		})
-		if diff := cmp.Diff(want, found); diff != "" {
-			t.Errorf("required fields (-wanted +found):\n%s", diff)
-		}
-	})
-}
-
 // TestPodTemplateIsOpen: every object of a pod template keeps unknown fields; nothing else does.
 func TestPodTemplateIsOpen(t *testing.T) {
 	each(t, func(t *testing.T, kind *training.Kind, crd *crdv1.CustomResourceDefinition) {

@@ -2,7 +2,6 @@ package crdtest
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,34 +134,6 @@ func TestRefused(t *testing.T) {
 			if (want == "") != (found == "") || !strings.Contains(found, want) {
 				t.Errorf("%s, %s: found %q, wanted %q", test.name, filepath.Base(path), found, want)
 			}
-		}
-	}
-}
-
-// TestAppliesPlainly: all annotations of an object together may have 262144 bytes, and kubectl apply keeps the whole object in one. Some
-// room is left for other annotations.
-func TestAppliesPlainly(t *testing.T) {
-	const most = 262144 - 32<<10
-	paths, err := filepath.Glob(filepath.Dir(installed) + "/*.yaml")
-	if err != nil || len(paths) < 2 {
-		t.Fatalf("%v, %v", paths, err)
-	}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		object := map[string]any{}
-		if err := yaml.Unmarshal(text, &object); err != nil {
-			t.Fatal(err)
-		}
-		applied, err := json.Marshal(object) // which escapes <, > and &, as kubectl does
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s: %d bytes", filepath.Base(path), len(applied))
-		if len(applied) > most {
-			t.Errorf("%s: kubectl apply would keep %d bytes in an annotation, more than %d", filepath.Base(path), len(applied), most)
 		}
 	}
 }

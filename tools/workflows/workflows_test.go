@@ -208,38 +208,6 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestRelease: what is pushed is signed and attested, under a name in lower case: an owner may have capital letters, and a registry
-// accepts none. The chart is made for the image that was pushed.
-func TestRelease(t *testing.T) {
-	text := string(texts(t)["release.yaml"])
-	if strings.Contains(text, "ghcr.io/${{ github.repository }}") {
-		t.Error("the name of an image or chart has the owner's capital letters")
-	}
-	all := workflows(t)["release.yaml"].Jobs
-	for id, subject := range map[string]string{"image": "${{ env.IMAGE }}", "chart": "${{ steps.push.outputs.name }}"} {
-		lower, signs, attests := -1, -1, -1
-		for at, s := range all[id].Steps {
-			switch {
-			case strings.Contains(s.Run, "${GITHUB_REPOSITORY,,}"):
-				lower = at
-			case strings.Contains(s.Run, "cosign sign --yes"):
-				signs = at
-			case strings.HasPrefix(s.Uses, "actions/attest-build-provenance@"):
-				attests = at
-				if s.With["subject-name"] != subject || s.With["push-to-registry"] != "true" {
-					t.Errorf("%s: attests %v", id, s.With)
-				}
-			}
-		}
-		if lower < 0 || signs < lower || attests < lower {
-			t.Errorf("%s: lower case in step %d, signed in %d, attested in %d", id, lower, signs, attests)
-		}
-	}
-	if !strings.Contains(text, `make chart VERSION="$GITHUB_REF_NAME" REPOSITORY="$IMAGE" DIGEST="$DIGEST"`) || !strings.Contains(text, "DIGEST: ${{ needs.image.outputs.digest }}") {
-		t.Error("the chart is not made for the image that was pushed")
-	}
-}
-
 // TestActionsArePinned: each action is pinned by a commit, which cannot be moved, with the release beside it for whoever updates it. One
 // action has the same commit everywhere.
 func TestActionsArePinned(t *testing.T) {

@@ -8,73 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // root is the path of the checkout from this folder.
 const root = "../../.."
 
-func TestWriteThenCheck(t *testing.T) {
-	folder := t.TempDir()
-	all := pages()
-	if err := run(all, folder, true); err == nil || !strings.Contains(err.Error(), "metrics.md") || !strings.Contains(err.Error(), "make generate") {
-		t.Fatalf("a check of an empty folder says %v; it must name the pages and the command", err)
-	}
-	if err := run(all, folder, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := run(all, folder, true); err != nil {
-		t.Fatalf("a check of what was just written says %v", err)
-	}
-	stale := filepath.Join(folder, "kinds.md")
-	if err := os.WriteFile(stale, []byte("edited"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	err := run(all, folder, true)
-	if err == nil || !strings.Contains(err.Error(), stale) || strings.Contains(err.Error(), "flags.md") {
-		t.Fatalf("one page was edited, the check says %v", err)
-	}
-	if text, err := os.ReadFile(stale); err != nil || string(text) != "edited" {
-		t.Errorf("a check has written: %q, %v", text, err)
-	}
-}
-
-// TestStable: the pages are the same wherever they are made.
-func TestStable(t *testing.T) {
-	before, err := flags()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"KUBEFLOW_NAMESPACE", "MY_POD_NAMESPACE", "MY_POD_NAME", "KUBECONFIG", "HOME"} {
-		t.Setenv(name, "/elsewhere")
-	}
-	after, err := flags()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if before != after {
-		t.Error("the environment shows in flags.md")
-	}
-}
-
 func TestTableEscapes(t *testing.T) {
 	if got, want := table([]string{"a"}, [][]string{{"x|y\nz"}}), "| a |\n|---|\n| x\\|y z |\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestLint(t *testing.T) {
-	registry, err := registered()
-	if err != nil {
-		t.Fatal(err)
-	}
-	problems, err := testutil.GatherAndLint(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range problems {
-		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
 }
 

@@ -75,10 +75,3 @@ func TestDifferences(t *testing.T) {
 		})
 	}
 }
-
-func TestDifferencesAreFew(t *testing.T) {
-	lines := Differences([]byte("{a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, k: 1, l: 1}"), []byte("{}"))
-	if len(lines) != differencesLimit+1 || lines[differencesLimit] != "and 2 more" {
-		t.Errorf("found %q", lines)
-	}
-}

@@ -3,15 +3,10 @@ package v1_test
 import (
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -21,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "stoic/clients/go/pkg/apis/kubeflow.org/v1"
-	typed "stoic/clients/go/pkg/client/clientset/versioned/typed/kubeflow.org/v1"
 )
 
 const prefix, reference = "org.kubeflow.v1.", "#/components/schemas/"
@@ -32,7 +26,6 @@ type schema struct {
 	AllOf      []*schema          `json:"allOf"`
 	Type       string             `json:"type"`
 	Format     string             `json:"format"`
-	Enum       []string           `json:"enum"`
 	Required   []string           `json:"required"`
 	Properties map[string]*schema `json:"properties"`
 	Items      *schema            `json:"items"`
@@ -45,7 +38,6 @@ type document struct {
 	Components struct {
 		Schemas map[string]*schema `json:"schemas"`
 	} `json:"components"`
-	Paths map[string]any `json:"paths"`
 }
 
 func read(t *testing.T) (d document) {
@@ -76,7 +68,6 @@ type comparison struct {
 	document document
 	found    []string
 	nodes    int
-	enums    map[string][]string // of the string types of the package, by their names
 }
 
 func (c *comparison) differs(path, format string, args ...any) {
@@ -122,9 +113,6 @@ func (c *comparison) compare(path string, is reflect.Type, s *schema) {
 	switch is.Kind() {
 	case reflect.String:
 		want("string", "")
-		if strings.HasSuffix(is.PkgPath(), "kubeflow.org/v1") && s.Enum != nil {
-			c.enums[is.Name()] = s.Enum
-		}
 	case reflect.Bool:
 		want("boolean", "")
 	case reflect.Int32, reflect.Int64:
@@ -192,7 +180,7 @@ func TestTypesAreThoseOfTheSchema(t *testing.T) {
 	if err := v1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	c := &comparison{document: read(t), enums: map[string][]string{}}
+	c := &comparison{document: read(t)}
 	known := scheme.KnownTypes(v1.SchemeGroupVersion)
 	maps.DeleteFunc(known, func(_ string, is reflect.Type) bool { return !strings.HasSuffix(is.PkgPath(), "kubeflow.org/v1") })
 	if registered := slices.Sorted(maps.Keys(known)); !slices.Equal(registered, c.document.kinds()) || len(registered) < 12 {
@@ -206,108 +194,5 @@ func TestTypesAreThoseOfTheSchema(t *testing.T) {
 	}
 	if c.nodes < 5000 {
 		t.Errorf("looked at %d places", c.nodes)
-	}
-	constants := constantsOf(t)
-	for name, values := range c.enums {
-		slices.Sort(values)
-		// No constant is needed for an absent value.
-		if has := append(slices.DeleteFunc(constants[name], func(v string) bool { return v == "" }), ""); !slices.Equal(slices.Sorted(slices.Values(has)), values) {
-			t.Errorf("%s has the constants %q, the schema %q", name, has, values)
-		}
-	}
-	if len(c.enums) != 3 {
-		t.Errorf("types with lists of values: %v", c.enums)
-	}
-}
-
-// constantsOf returns the constants of the package by the name of their type.
-func constantsOf(t *testing.T) map[string][]string {
-	t.Helper()
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string][]string{}
-	for _, name := range names {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			if spec, is := n.(*ast.ValueSpec); is && len(spec.Values) == 1 {
-				of, _ := spec.Type.(*ast.Ident)
-				value, _ := spec.Values[0].(*ast.BasicLit)
-				if of != nil && value != nil {
-					if text, err := strconv.Unquote(value.Value); err == nil {
-						found[of.Name] = append(found[of.Name], text)
-					}
-				}
-			}
-			return true
-		})
-	}
-	return found
-}
-
-// TestDifferencesAreFound: the comparison notices each kind of difference.
-func TestDifferencesAreFound(t *testing.T) {
-	type inner struct {
-		N int32 `json:"n,omitempty"`
-	}
-	type object struct {
-		inner `json:",inline"`
-		A     *string           `json:"a,omitempty"`
-		B     []int64           `json:"b,omitempty"`
-		C     map[string]inner  `json:"c,omitempty"`
-		D     resource.Quantity `json:"d,omitempty"`
-		E     metav1.Time       `json:"e,omitempty"`
-	}
-	const same = `{"type":"object","properties":{"n":{"type":"integer","format":"int32"},"a":{"type":"string"},
-		"b":{"type":"array","items":{"type":"integer","format":"int64"}},
-		"c":{"type":"object","additionalProperties":{"type":"object","properties":{"n":{"type":"integer","format":"int32"}}}},
-		"d":{"x-kubernetes-int-or-string":true},"e":{"type":"string","format":"date-time"}}}`
-	for _, test := range []struct{ from, to, found string }{
-		{"", "", ""},
-		{`"a":{"type":"string"}`, `"a":{"type":"boolean"}`, `o.a: string is "boolean" "" in the schema`},
-		{`"a":{"type":"string"}`, `"z":{"type":"string"}`, "o.a: a field in Go alone; o.z: a field in the schema alone"},
-		{`"format":"int64"`, `"format":"int32"`, `o.b[]: int64 is "integer" "int32" in the schema`},
-		{`"additionalProperties":{"type":"object","properties":{"n"`, `"additionalProperties":{"type":"object","properties":{"m"`, "o.c{}.n: a field in Go alone; o.c{}.m: a field in the schema alone"},
-		{`"additionalProperties"`, `"other"`, "o.c: a map in Go alone"},
-		{`"x-kubernetes-int-or-string":true`, `"type":"string"`, "o.d: resource.Quantity is not an integer or a string in the schema"},
-		{`,"format":"date-time"`, ``, `o.e: v1.Time is "string" "" in the schema`},
-	} {
-		s := &schema{}
-		if err := json.Unmarshal([]byte(strings.Replace(same, test.from, test.to, 1)), s); err != nil {
-			t.Fatal(err)
-		}
-		c := &comparison{}
-		if c.compare("o", reflect.TypeFor[object](), s); strings.Join(c.found, "; ") != test.found {
-			t.Errorf("%s for %s: found %q, want %q", test.to, test.from, c.found, test.found)
-		}
-	}
-	c := &comparison{}
-	c.compare("s", reflect.TypeFor[v1.TFJobList](), &schema{Type: "object", Properties: map[string]*schema{"kind": {Type: "string"}, "apiVersion": {Type: "string"}, "metadata": {Type: "object"}, "items": {Type: "array"}}})
-	if want := []string{`s: ["items"] are always written, [] are required`}; !slices.Equal(c.found, want) {
-		t.Errorf("found %q, want %q", c.found, want)
-	}
-}
-
-// TestClientset: the clientset has every kind, with the requests for its scale.
-func TestClientset(t *testing.T) {
-	d, clients := read(t), reflect.TypeFor[typed.KubeflowV1Interface]()
-	for _, kind := range d.kinds() {
-		if strings.HasSuffix(kind, "List") {
-			continue
-		}
-		method, there := clients.MethodByName(kind + "s")
-		if !there {
-			t.Errorf("the clientset has no %ss", kind)
-			continue
-		}
-		_, has := method.Type.Out(0).MethodByName("GetScale")
-		_, wants := d.Paths["/apis/kubeflow.org/v1/namespaces/{namespace}/"+strings.ToLower(kind)+"s/{name}/scale"]
-		if !has || !wants {
-			t.Errorf("%s: GetScale is there: %v; the CRD has the subresource: %v", kind, has, wants)
-		}
 	}
 }
