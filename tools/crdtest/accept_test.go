@@ -20,14 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const (
-	installed = "../../deploy/crd/tfjobs.yaml"
-	former    = "../../test/fixtures/tfjobs-v1.9.4-written.yaml"
-	open      = "../../test/fixtures/tfjobs-open.yaml"
-
-	installedPyTorch = "../../deploy/crd/pytorchjobs.yaml"
-	formerPyTorch    = "../../test/fixtures/pytorchjobs-v1.9.4-written.yaml"
-)
+const installed = "../../deploy/crd/tfjobs.yaml"
 
 // read returns a CRD as the API server stores it, with its own defaults.
 func read(t *testing.T, path string) *apiextensions.CustomResourceDefinition {
@@ -96,44 +89,41 @@ func (s server) refuse(object, old map[string]any) string {
 
 const pod = `template: {spec: {containers: [{name: tensorflow, image: i}]}}`
 
-// TestRefused: what each of the CRDs rejects. With an empty expectation the object is stored, and the converter decides.
+// TestRefused: what the CRD of TFJob rejects. With an empty expectation the object is stored, and the converter decides.
 func TestRefused(t *testing.T) {
 	tests := []struct {
-		name, spec              string
-		installed, former, open string
+		name, spec, refusal string
 	}{
 		{name: "minimal", spec: `{tfReplicaSpecs: {Worker: {` + pod + `}}}`},
 		{name: "explicitly empty words", spec: `{successPolicy: "", runPolicy: {cleanPodPolicy: ""}, tfReplicaSpecs: {Worker: {restartPolicy: "", ` + pod + `}}}`},
-		{name: "no roles", spec: `{}`, installed: "spec.tfReplicaSpecs: Required", former: "spec.tfReplicaSpecs: Required"},
-		{name: "not an object", spec: `nonsense`, installed: "spec: Invalid", former: "spec: Invalid"},
+		{name: "no roles", spec: `{}`, refusal: "spec.tfReplicaSpecs: Required"},
+		{name: "not an object", spec: `nonsense`, refusal: "spec: Invalid"},
 		{name: "role is null", spec: `{tfReplicaSpecs: {Worker: null}}`},
 		{name: "replicas in quotes", spec: `{tfReplicaSpecs: {Worker: {replicas: "4", ` + pod + `}}}`,
-			installed: "Worker.replicas in body must be of type integer", former: "Worker.replicas in body must be of type integer"},
+			refusal: "Worker.replicas in body must be of type integer"},
 		{name: "replicas wrap around", spec: `{tfReplicaSpecs: {Worker: {replicas: 4294967297, ` + pod + `}}}`,
-			installed: "int32", former: "int32"},
-		{name: "negative replicas", spec: `{tfReplicaSpecs: {Worker: {replicas: -3, ` + pod + `}}}`, installed: "greater than or equal to 0"},
-		{name: "too many replicas", spec: `{tfReplicaSpecs: {Worker: {replicas: 20001, ` + pod + `}}}`, installed: "less than or equal to 20000"},
-		{name: "restart policy", spec: `{tfReplicaSpecs: {Worker: {restartPolicy: Perhaps, ` + pod + `}}}`, installed: `Unsupported value: "Perhaps"`},
-		{name: "clean pod policy", spec: `{runPolicy: {cleanPodPolicy: Some}, tfReplicaSpecs: {Worker: {` + pod + `}}}`, installed: `Unsupported value: "Some"`},
-		{name: "foreign manager", spec: `{runPolicy: {managedBy: me}, tfReplicaSpecs: {Worker: {` + pod + `}}}`, installed: "must be kubeflow.org/training-operator or"},
+			refusal: "int32"},
+		{name: "negative replicas", spec: `{tfReplicaSpecs: {Worker: {replicas: -3, ` + pod + `}}}`, refusal: "greater than or equal to 0"},
+		{name: "too many replicas", spec: `{tfReplicaSpecs: {Worker: {replicas: 20001, ` + pod + `}}}`, refusal: "less than or equal to 20000"},
+		{name: "restart policy", spec: `{tfReplicaSpecs: {Worker: {restartPolicy: Perhaps, ` + pod + `}}}`, refusal: `Unsupported value: "Perhaps"`},
+		{name: "clean pod policy", spec: `{runPolicy: {cleanPodPolicy: Some}, tfReplicaSpecs: {Worker: {` + pod + `}}}`, refusal: `Unsupported value: "Some"`},
+		{name: "foreign manager", spec: `{runPolicy: {managedBy: me}, tfReplicaSpecs: {Worker: {` + pod + `}}}`, refusal: "must be kubeflow.org/training-operator or"},
 		{name: "chief and master", spec: `{tfReplicaSpecs: {Chief: {` + pod + `}, Master: {` + pod + `}}}`},
 		{name: "chief alone", spec: `{tfReplicaSpecs: {Chief: {` + pod + `}, Worker: {` + pod + `}}}`},
-		{name: "no containers", spec: `{tfReplicaSpecs: {Worker: {template: {spec: {}}}}}`, installed: "containers: Required", former: "containers: Required"},
+		{name: "no containers", spec: `{tfReplicaSpecs: {Worker: {template: {spec: {}}}}}`, refusal: "containers: Required"},
 		{name: "number as argument", spec: `{tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: a, args: [1]}]}}}}}`,
-			installed: "args[0] in body must be of type string", former: "args[0] in body must be of type string"},
+			refusal: "args[0] in body must be of type string"},
 		{name: "quantity that is none", spec: `{tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: a, resources: {limits: {cpu: lots}}}]}}}}}`,
-			installed: "limits.cpu in body should match", former: "limits.cpu in body should match"},
+			refusal: "limits.cpu in body should match"},
 		{name: "quantity that only looks like one", spec: `{tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: a, resources: {limits: {cpu: "1e1.5"}}}]}}}}}`},
 		{name: "two containers of one name", spec: `{tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: a}, {name: a}]}}}}}`,
-			installed: "Duplicate", former: "Duplicate"},
+			refusal: "Duplicate"},
 	}
-	servers := map[string]server{installed: newServer(t, installed), former: newServer(t, former), open: newServer(t, open)}
+	s := newServer(t, installed)
 	for _, test := range tests {
-		for path, want := range map[string]string{installed: test.installed, former: test.former, open: test.open} {
-			found := servers[path].refuse(object(t, test.spec), nil)
-			if (want == "") != (found == "") || !strings.Contains(found, want) {
-				t.Errorf("%s, %s: found %q, wanted %q", test.name, filepath.Base(path), found, want)
-			}
+		found := s.refuse(object(t, test.spec), nil)
+		if (test.refusal == "") != (found == "") || !strings.Contains(found, test.refusal) {
+			t.Errorf("%s: found %q, wanted %q", test.name, found, test.refusal)
 		}
 	}
 }
@@ -144,30 +134,25 @@ func TestImmutable(t *testing.T) {
 	const manager = `{runPolicy: {managedBy: %}, tfReplicaSpecs: {}, pytorchReplicaSpecs: {}}`
 	const ours, kueue, none = "kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue", "null"
 	tests := []struct {
-		spec, from, to    string
-		installed, former string
+		spec, from, to, refusal string
 	}{
-		{spec: queue, from: "a", to: "b", installed: "queue is immutable", former: "spec.runPolicy.schedulingPolicy.queue is immutable"},
+		{spec: queue, from: "a", to: "b", refusal: "queue is immutable"},
 		{spec: queue, from: "a", to: "a"},
 		{spec: queue, from: none, to: "b"},
 		{spec: queue, from: "a", to: none},
-		{spec: manager, from: ours, to: kueue, installed: "managedBy is immutable"},
+		{spec: manager, from: ours, to: kueue, refusal: "managedBy is immutable"},
 		{spec: manager, from: none, to: kueue},
 	}
-	for _, path := range []string{installed, former, installedPyTorch, formerPyTorch} {
+	for _, path := range []string{installed, "../../deploy/crd/pytorchjobs.yaml"} {
 		s := newServer(t, path)
 		for _, test := range tests {
-			want := test.installed
-			if path == former || path == formerPyTorch {
-				want = test.former
-			}
 			old := object(t, strings.ReplaceAll(test.spec, "%", test.from))
 			if refused := s.refuse(old, nil); refused != "" {
 				t.Fatalf("the object before the update was refused: %s", refused)
 			}
 			found := s.refuse(object(t, strings.ReplaceAll(test.spec, "%", test.to)), old)
-			if (want == "") != (found == "") || !strings.Contains(found, want) {
-				t.Errorf("%s: %s from %s to %s: found %q, wanted %q", filepath.Base(path), test.spec, test.from, test.to, found, want)
+			if (test.refusal == "") != (found == "") || !strings.Contains(found, test.refusal) {
+				t.Errorf("%s: %s from %s to %s: found %q, wanted %q", filepath.Base(path), test.spec, test.from, test.to, found, test.refusal)
 			}
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -87,54 +85,6 @@ func TestWrongValues(t *testing.T) {
 	} {
 		if _, err := render(c, parse(t, wrong)); err == nil || !strings.Contains(err.Error(), names) {
 			t.Errorf("%s: got error %v, want one that names %s", wrong, err, names)
-		}
-	}
-}
-
-// TestRightsFollowValues checks which resources the operator may write besides those of every installation, and that it may write only
-// the lease that its flags name.
-func TestRightsFollowValues(t *testing.T) {
-	for values, want := range map[string]string{
-		"{}":                           "autoscaling/horizontalpodautoscalers",
-		"kinds: [TFJob]":               "",
-		"gangSchedulerName: volcano":   "autoscaling/horizontalpodautoscalers scheduling.k8s.io/priorityclasses scheduling.volcano.sh/podgroups",
-		"gangSchedulerName: volcano-2": "autoscaling/horizontalpodautoscalers scheduling.k8s.io/priorityclasses scheduling.x-k8s.io/podgroups",
-		"nativeGangScheduling: true":   "autoscaling/horizontalpodautoscalers scheduling.k8s.io/podgroups scheduling.k8s.io/workloads",
-		"extraArgs: [--leader-election-id=first, --leader-election-id=mine.example.org]": "autoscaling/horizontalpodautoscalers",
-	} {
-		var got []string
-		lease := ""
-		for id, object := range objects(t, objectDocuments(mustRender(t, values+"\n"))) {
-			if kind := object["kind"]; kind != "ClusterRole" && kind != "Role" || strings.Contains(id, "kubeflow-training-") {
-				continue
-			}
-			var role rbacv1.ClusterRole
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &role); err != nil {
-				t.Fatalf("%s: %v", id, err)
-			}
-			for _, rule := range role.Rules {
-				for _, group := range rule.APIGroups {
-					for _, resource := range rule.Resources {
-						if group == "autoscaling" || strings.HasPrefix(group, "scheduling.") {
-							got = append(got, group+"/"+resource)
-						}
-						if resource == "leases" && len(rule.ResourceNames) > 0 {
-							lease = rule.ResourceNames[0]
-						}
-					}
-				}
-			}
-		}
-		slices.Sort(got)
-		if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", values, diff)
-		}
-		wantLease := "1ca428e5.training-operator.kubeflow.org"
-		if strings.Contains(values, "mine.example.org") {
-			wantLease = "mine.example.org" // the last flag counts
-		}
-		if lease != wantLease {
-			t.Errorf("%s: the operator may update the lease %s, want %s", values, lease, wantLease)
 		}
 	}
 }
