@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	appsv1 "k8s.io/api/apps/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
 	"stoic/test/operator"
@@ -230,38 +229,7 @@ func TestPathsOfTrainingOperator(t *testing.T) {
 	}
 }
 
-// TestNamespacedHasNoClusterRole: no role bound to the operator reaches beyond its namespace. Within it the rules are those of the
-// ClusterRoles, except for priority classes, which have no namespace. The same holds with MPIJobs of v2beta1.
-func TestNamespacedHasNoClusterRole(t *testing.T) {
-	root := checkout(t)
-	base := append(documents(t), kustomize(t, root+"/deploy/mpijob-v2beta1")...)
-	namespaced(t, kustomize(t, root+"/deploy/overlays/namespaced"), base, "training-operator", "training-operator-mpijob")
-	namespaced(t, kustomize(t, overlay(t, root, "resources: [$/rbac, $/controller, $/mpijob-v2beta1]\ncomponents: [$/components/namespace, $/components/namespaced]\nnamespace: kubeflow\n")),
-		base, "training-operator", "training-operator-mpijob", "training-operator-mpijob-v2beta1")
-}
-
-// namespaced checks that all binds the operator only to Roles, and that those of these names have the rules that base has.
-func namespaced(t *testing.T, all, base []document, names ...string) {
-	t.Helper()
-	for _, d := range all {
-		if d.head.Kind == "ClusterRoleBinding" {
-			t.Errorf("%s binds the operator to a ClusterRole", d.id())
-		}
-		if d.head.Kind == "RoleBinding" && into[rbacv1.RoleBinding](t, all, d.id()).RoleRef.Kind != "Role" {
-			t.Errorf("%s binds no Role", d.id())
-		}
-	}
-	for _, name := range names {
-		want := slices.DeleteFunc(into[rbacv1.ClusterRole](t, base, "ClusterRole/"+name).Rules, func(r rbacv1.PolicyRule) bool {
-			return slices.Contains(r.Resources, "priorityclasses")
-		})
-		if diff := cmp.Diff(want, into[rbacv1.Role](t, all, "kubeflow/Role/"+name).Rules); diff != "" {
-			t.Errorf("%s (-ClusterRole +Role):\n%s", name, diff)
-		}
-	}
-}
-
-// TestFoldersListTheirFiles: the kustomization of a folder installs every file in it.
+// TestFoldersListTheirFiles: the kustomization of a folder installs every file in it. It is no file that kubectl apply -f DIR reads.
 func TestFoldersListTheirFiles(t *testing.T) {
 	for _, dir := range []string{"crd", "rbac", "controller"} {
 		text, err := os.ReadFile(filepath.Join(dir, "Kustomization"))
@@ -278,6 +246,9 @@ func TestFoldersListTheirFiles(t *testing.T) {
 		}
 		for i := range files {
 			files[i] = filepath.Base(files[i])
+		}
+		if wrong, err := filepath.Glob(dir + "/kustomization.y*ml"); err != nil || len(wrong) > 0 {
+			t.Errorf("%v would upset kubectl apply -f deploy/%s", wrong, dir)
 		}
 		slices.Sort(listed.Resources)
 		if diff := cmp.Diff(files, listed.Resources); diff != "" {
