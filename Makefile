@@ -20,7 +20,7 @@ DIGEST ?=
 STORE ?=
 # Who serves custom resources: the API server (empty), or aggregated: a server of their own behind it.
 CRS ?=
-ON_STORE = STOIC_CRS='$(CRS)' $(if $(filter postgres mariadb,$(STORE)),go run ./test/database $(STORE),STOIC_STORE='$(STORE)')
+ON_STORE = STOIC_CRS='$(CRS)' $(if $(filter postgres mariadb,$(STORE)),test/database.sh $(STORE),STOIC_STORE='$(STORE)')
 # Not empty: tests of many objects make as many as their names say, not a quarter.
 LARGE ?=
 # A release of Kubernetes other than that of localcluster/go.mod (docs/supported-versions.md).

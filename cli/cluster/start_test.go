@@ -86,7 +86,7 @@ func (l lines) Write(text []byte) (int, error) {
 func start(t *testing.T, o Options) *Cluster {
 	t.Helper()
 	o.Progress = lines{t}
-	if o.Store == "" { // each has a database of its own; see test/database
+	if o.Store == "" { // each has a database of its own; see test/database.sh
 		o.Store = strings.ReplaceAll(os.Getenv("STOIC_STORE"), "{name}", "stoic_"+strings.ToLower(rand.Text()[:12]))
 	}
 	c, err := Start(t.Context(), o)

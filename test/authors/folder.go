@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -151,19 +150,4 @@ func pieces(text string) (all []piece, err error) {
 		all = append(all, p)
 	}
 	return all, nil
-}
-
-// Lines counts the lines that are not blank, in files of the folder.
-func (f Folder) Lines(files ...string) (n int, err error) {
-	for _, file := range files {
-		if _, there := f[file]; !there {
-			return 0, errors.New("no file " + strconv.Quote(file))
-		}
-		for line := range strings.Lines(f[file]) {
-			if strings.TrimSpace(line) != "" {
-				n++
-			}
-		}
-	}
-	return n, nil
 }

@@ -31,8 +31,6 @@ func TestClients(t *testing.T) {
 		}
 	})
 	t.Run("openapi", func(t *testing.T) { published(t, r) })
-	t.Run("openapi v2", func(t *testing.T) { publishedV2(t, r) })
-	t.Run("explain", func(t *testing.T) { explained(t, r) })
 }
 
 // programs are those of a language, ready to run.

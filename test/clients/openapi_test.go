@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stoic/test/operator"
 	"stoic/training/kinds"
 )
 
@@ -118,49 +117,5 @@ func published(t *testing.T, r *rig) {
 	}
 	if diff := cmp.Diff(requests, live.requests()); diff != "" {
 		t.Errorf("requests, - stored + published:\n%s", diff)
-	}
-}
-
-// publishedV2: the document of version 2, which older clients read, has every kind and its requests.
-func publishedV2(t *testing.T, r *rig) {
-	var found struct {
-		Definitions map[string]struct {
-			Properties map[string]any
-		}
-		Paths map[string]any
-	}
-	for _, kind := range kinds.All() {
-		await(t, kind.Name+" in /openapi/v2", func() (bool, string) {
-			text, err := r.typed.Discovery().RESTClient().Get().AbsPath("/openapi/v2").SetHeader("Accept", "application/json").DoRaw(t.Context())
-			if err == nil {
-				err = json.Unmarshal(text, &found)
-			}
-			_, there := found.Definitions[prefix+kind.Name]
-			return err == nil && there, fmt.Sprintf("%d definitions, %v", len(found.Definitions), err)
-		})
-		if found.Definitions[prefix+kind.Name].Properties["spec"] == nil {
-			t.Errorf("%s has no spec", kind.Name)
-		}
-		if path := "/apis/kubeflow.org/v1/namespaces/{namespace}/" + kind.Plural; found.Paths[path] == nil {
-			t.Errorf("no requests for %s", path)
-		}
-	}
-}
-
-// explained: kubectl explain describes the spec of each kind, from either document.
-func explained(t *testing.T, r *rig) {
-	for _, kind := range kinds.All() {
-		for _, output := range []string{"plaintext", "plaintext-openapiv2"} {
-			text, err := operator.Kubectl(t.Context(), r.cluster.Kubeconfig(), nil, "explain", kind.Plural+".spec", "--output="+output)
-			if err != nil {
-				t.Error(err)
-				continue
-			}
-			for _, field := range []string{"runPolicy", kind.ReplicaSpecsField} {
-				if !strings.Contains(text, "\n  "+field+"\t") && !strings.Contains(text, "\n   "+field+"\t") {
-					t.Errorf("kubectl explain %s.spec --output=%s does not name %s:\n%s", kind.Plural, output, field, text)
-				}
-			}
-		}
 	}
 }

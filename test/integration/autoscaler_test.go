@@ -81,26 +81,9 @@ func TestAutoscaler(t *testing.T) {
 	if n := r.written(t, ns, "patch", "horizontalpodautoscalers"); n != 1 {
 		t.Errorf("it was updated %d times for one change", n)
 	}
-	t.Run("somebody else's", func(t *testing.T) { foreignAutoscaler(t, r) })
 	t.Run("refused", func(t *testing.T) { refusedAutoscaler(t, r) })
 	if n, _ := p.metric(t, `training_operator_kind_served{kind="HorizontalPodAutoscaler"}`); n != 1 {
 		t.Errorf("the metric says that autoscalers are served: %v", n)
-	}
-}
-
-func foreignAutoscaler(t *testing.T, r *rig) {
-	const ns = "autoscaler"
-	r.kubectl(t, []byte(`{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"taken"},
-		"spec":{"maxReplicas":9,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"mine"}}}`), "-n", ns, "create", "-f", "-")
-	before, _ := json.Marshal(r.awaitDependent(t, training.Autoscalers(), ns, "taken", true).Object["spec"])
-	r.apply(t, ns, elastic("taken", "metrics: []", "activeDeadlineSeconds: 3600"))
-	r.awaitReason(t, ns, "taken", training.ReasonNameConflict)
-	r.awaitPods(t, ns, "taken", 1) // it runs without an autoscaler
-	r.kubectl(t, nil, "-n", ns, "patch", "pytorchjob", "taken", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
-	r.awaitPods(t, ns, "taken", 0)
-	foreign := r.awaitDependent(t, training.Autoscalers(), ns, "taken", true)
-	if after, _ := json.Marshal(foreign.Object["spec"]); string(after) != string(before) || len(foreign.GetOwnerReferences()) > 0 {
-		t.Errorf("it was touched: %s", after)
 	}
 }
 

@@ -1,19 +1,16 @@
 package integration
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/training"
-	"stoic/training/kinds"
 )
 
 // TestContract checks the parts of the contract with users of training-operator 1.9 that only an API server can show, on the
@@ -22,16 +19,13 @@ func TestContract(t *testing.T) {
 	quick(t)
 	t.Parallel() // it mostly waits
 	sideBySide(t, shared(t), map[string]func(*testing.T, *rig){
-		"deadline after a restart": deadlineAfterRestart,
-		"time to live":             timeToLiveFires,
-		"two kinds under one name": func(t *testing.T, r *rig) { twoKindsOneName(t, r.of(kinds.PyTorchJob())) },
+		"time to live": timeToLiveFires,
 	})
 	sideBySide(t, withOperator(t), map[string]func(*testing.T, *rig){
 		"deadline":                     deadlineFires,
 		"foreign service":              foreignService,
 		"labels edited":                labelsEdited,
 		"scaled in while pods linger":  scaledIn,
-		"scaled to none and back":      scaledToNone,
 		"two kinds of owner, one name": otherOwner,
 		"position of the store":        positionReported,
 	})
@@ -125,42 +119,6 @@ func scaledIn(t *testing.T, r *rig) {
 	created := slices.DeleteFunc(r.requestsIn(t, ns), func(q audited) bool { return q.Verb != "create" || q.ObjectRef.Resource == "events" })
 	if len(created) != 10 {
 		t.Errorf("%d pods and services were created in all, want 10", len(created))
-	}
-}
-
-// scaledToNone: no worker beside a parameter server is neither an error nor a success.
-func scaledToNone(t *testing.T, r *rig) {
-	ns := r.namespace(t, "none")
-	r.serve(t, ns)
-	spec := func(replicas int) string {
-		return strings.Replace(endless("", fmt.Sprintf("replicas: %d", replicas)), "tfReplicaSpecs:",
-			`tfReplicaSpecs:`+"\n    PS: {template: {spec: {containers: [{name: tensorflow, image: \"training:1\"}]}}}", 1)
-	}
-	r.apply(t, ns, manifest("job", spec(2)))
-	r.awaitActive(t, ns, "job", 2)
-	r.apply(t, ns, manifest("job", spec(0)))
-	await(t, "the workers to go", func() (bool, string) {
-		pods := r.pods(t, ns, "job")
-		return len(pods) == 1, fmt.Sprint(pods)
-	})
-	made := func() int {
-		return len(slices.DeleteFunc(r.requestsIn(t, ns), func(q audited) bool { return q.Verb != "create" || q.ObjectRef.Resource == "events" }))
-	}
-	before := made()
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
-		time.Sleep(100 * time.Millisecond) // absence cannot be awaited, only watched for a while
-	}
-	if after := made(); after != before {
-		t.Errorf("%d creations for no replicas", after-before)
-	}
-	if head := r.head(t, ns, "job"); head.Status.Terminal() != "" {
-		t.Errorf("conditions: %s", describe(&head.Status))
-	}
-	r.apply(t, ns, manifest("job", spec(1)))
-	r.awaitActive(t, ns, "job", 1)
-	list, err := r.typed.CoreV1().Services(ns).List(context.Background(), metav1.ListOptions{})
-	if err != nil || len(list.Items) != 2 {
-		t.Errorf("services: %v, %v, want 2", len(list.Items), err)
 	}
 }
 

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,40 +9,6 @@ import (
 
 	"stoic/training"
 )
-
-func killedAndRestarted(t *testing.T, r *rig) {
-	ns := r.namespace(t, "killed")
-	p := r.operator(t, ns)
-	r.apply(t, ns, manifest("job", endless("", "replicas: 20")))
-	await(t, "the first pods", func() (bool, string) {
-		pods := r.pods(t, ns, "job")
-		return len(pods) > 0, fmt.Sprint(len(pods))
-	})
-	p.kill(t) // while the others are being created, or just after
-	before := r.pods(t, ns, "job")
-	p = r.operator(t, ns)
-	await(t, "twenty pods", func() (bool, string) {
-		pods := r.pods(t, ns, "job")
-		return len(pods) == 20, fmt.Sprint(len(pods))
-	})
-	after := r.pods(t, ns, "job")
-	for name, uid := range before {
-		if after[name] != uid {
-			t.Errorf("pod %s was recreated", name)
-		}
-	}
-	r.awaitState(t, ns, "job", training.Running)
-	p.kill(t)
-	r.endPods(t, ns, "job") // while no operator runs
-	r.operator(t, ns)
-	head := r.awaitState(t, ns, "job", training.Succeeded)
-	if got := head.Status.ReplicaStatuses["Worker"]; got.Failed != 0 {
-		t.Errorf("counts: %+v, want no failure", got)
-	}
-	if diff := cmp.Diff(after, r.pods(t, ns, "job")); diff != "" {
-		t.Errorf("pods changed (-before +after):\n%s", diff)
-	}
-}
 
 func deletedAndRecreated(t *testing.T, r *rig) {
 	ns := r.namespace(t, "anew")
@@ -131,21 +96,6 @@ func terminalConditionWiped(t *testing.T, r *rig) {
 	}
 	if ok, saw := gone(); !ok || made != 1 {
 		t.Errorf("%d pods were made, there are %s; want one, and none", made, saw)
-	}
-}
-
-func foreignPod(t *testing.T, r *rig) {
-	ns := r.namespace(t, "foreign")
-	r.serve(t, ns)
-	r.kubectl(t, []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"job-worker-0"},"spec":{"containers":[{"name":"mine","image":"mine:1"}]}}`), "-n", ns, "create", "-f", "-")
-	uid := r.kubectl(t, nil, "-n", ns, "get", "pod", "job-worker-0", "-o", "jsonpath={.metadata.uid}")
-	r.apply(t, ns, manifest("job", worker("", "replicas: 2")))
-	await(t, "the conflict to be told", func() (bool, string) {
-		events := r.events(t, ns, "job")
-		return slices.ContainsFunc(events, func(e event) bool { return e.Type == "Warning" && e.Reason == "NameConflict" }), fmt.Sprint(events)
-	})
-	if now := r.kubectl(t, nil, "-n", ns, "get", "pod", "job-worker-0", "-o", "jsonpath={.metadata.uid}"); now != uid {
-		t.Errorf("the foreign pod was touched: %s became %s", uid, now)
 	}
 }
 

@@ -25,19 +25,14 @@ type example struct {
 	// dependents of an object are told by what show returns for each of them.
 	dependents runtimeschema.GroupVersionResource
 	show       func(*unstructured.Unstructured) string
-	below      []runtimeschema.GroupVersionResource // what the dependents own
-	created    []string                             // for an object with the name web
+	created    []string // for an object with the name web
 	// change is a merge patch after which the operator makes more than one write; stop says which of them is refused: the operator
 	// is killed then. In the end there are the dependents that changed says.
 	change  string
 	stop    string // "delete" or "patch" of a dependent
 	changed []string
-	// readers are the roles of Kubernetes that may read the objects, and writers those that may write them.
-	readers, writers string
 	// unused are rights that these tests do not need, with what needs them.
 	unused map[right]string
-	// label is what the operator finds its dependents by, and puts back; "" if it releases what loses its labels.
-	label string
 }
 
 func (e example) user() string { return "system:serviceaccount:" + e.home + ":" + e.account }
@@ -59,7 +54,7 @@ func (e example) sound(name string) string {
 
 func fooBarExample() example {
 	return example{
-		folder: "foobar", label: "test.example.com/operator", home: "test-operators", account: "foobar-operator", prefix: "foobar_operator",
+		folder: "foobar", home: "test-operators", account: "foobar-operator", prefix: "foobar_operator",
 		crds:       []string{"foobars-open.yaml", "clusterfoobars-open.yaml"},
 		resource:   runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobars"},
 		kind:       "FooBar",
@@ -71,7 +66,6 @@ func fooBarExample() example {
 		change:     `{"spec":{"target":"web-b"}}`,
 		stop:       "delete",
 		changed:    []string{"web-b"},
-		readers:    "admin edit view",
 		malformed: []malformed{
 			{name: "target-absent", path: "spec.target", spec: `{type: Copy}`},
 			{name: "target-integer", path: "spec.target", spec: `{target: 7}`},
@@ -90,7 +84,7 @@ func fooBarExample() example {
 
 func fooExample() example {
 	return example{
-		folder: "foo", label: "samplecontroller.k8s.io/operator", home: "test-operators", account: "foo-operator", prefix: "foo_operator",
+		folder: "foo", home: "test-operators", account: "foo-operator", prefix: "foo_operator",
 		crds:       []string{"foos-open.yaml"},
 		resource:   runtimeschema.GroupVersionResource{Group: "samplecontroller.k8s.io", Version: "v1alpha1", Resource: "foos"},
 		kind:       "Foo",
@@ -102,8 +96,6 @@ func fooExample() example {
 		change:     `{"spec":{"deploymentName":"web-b"}}`,
 		stop:       "delete",
 		changed:    []string{"web-b"},
-		readers:    "admin edit view",
-		writers:    "admin edit",
 		malformed: []malformed{
 			{name: "replicas-string", path: "spec.replicas", spec: `{deploymentName: a, replicas: "3"}`},
 			{name: "replicas-negative", path: "spec.replicas", spec: `{deploymentName: a, replicas: -1}`},
@@ -120,21 +112,18 @@ func fooExample() example {
 // fooBarSetExample has objects of two levels: the Jobs of its tasks are not its dependents, and run all the same.
 func fooBarSetExample() example {
 	return example{
-		folder: "foobarset", label: "test.example.com/operator", home: "test-operators", account: "foobarset-operator", prefix: "foobarset_operator",
+		folder: "foobarset", home: "test-operators", account: "foobarset-operator", prefix: "foobarset_operator",
 		crds:       []string{"foobarsets-open.yaml", "foobartasks-open.yaml"},
 		resource:   runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobarsets"},
 		kind:       "FooBarSet",
 		spec:       `{count: 2, template: {image: "a:1"}}`,
 		ready:      "Ready True Running",
 		dependents: runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobartasks"},
-		below:      []runtimeschema.GroupVersionResource{{Group: "batch", Version: "v1", Resource: "jobs"}},
 		show:       func(u *unstructured.Unstructured) string { return textAt(u, "spec", "image") },
 		created:    []string{"a:1", "a:1"},
 		change:     `{"spec":{"template":{"image":"a:2"}}}`,
 		stop:       "delete",
 		changed:    []string{"a:2", "a:2"},
-		readers:    "admin edit view",
-		writers:    "admin edit",
 		malformed: []malformed{
 			{name: "count-string", path: "spec.count", spec: `{count: "2", template: {image: a}}`},
 			{name: "count-huge", path: "spec.count", spec: `{count: 2147483647, template: {image: a}}`},
@@ -155,7 +144,7 @@ func cronTabExample() example {
 	last := began.Add(-100 * time.Hour).UTC().Format(time.RFC3339)
 	const image = `, image: "busybox:1"}`
 	return example{
-		folder: "crontab", label: "stable.example.com/crontab", home: "crontab-operators", account: "crontab-operator", prefix: "crontab_operator",
+		folder: "crontab", home: "crontab-operators", account: "crontab-operator", prefix: "crontab_operator",
 		crds:       []string{"crontabs-open.yaml"},
 		resource:   runtimeschema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"},
 		kind:       "CronTab",
@@ -171,8 +160,6 @@ func cronTabExample() example {
 		change:  `{"spec":{"cronSpec":"` + schedule(2) + `"}}`,
 		stop:    "patch", // a Job has no pods until the status names it
 		changed: []string{"run of 1"},
-		readers: "admin edit view",
-		writers: "admin edit",
 		malformed: []malformed{
 			{name: "image-absent", path: "spec.image", spec: `{cronSpec: "@daily"}`},
 			{name: "schedule-never", path: "spec.cronSpec", spec: `{cronSpec: "0 0 30 2 *"` + image},
@@ -212,8 +199,6 @@ func myDeploymentExample() example {
 		change:  `{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"v2"}]}}}}`,
 		stop:    "delete",
 		changed: []string{"v2", "v2"},
-		readers: "admin edit view",
-		writers: "admin edit",
 		malformed: []malformed{
 			{name: "x", path: "spec.replicas", spec: `{replicas: "3", ` + selector + ", " + template + "}"}, // its selector cannot be changed
 			{name: "selector-absent", path: "spec.selector", spec: "{" + template + "}"},

@@ -13,7 +13,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -36,26 +35,33 @@ type installed struct {
 func TestFooBar(t *testing.T) {
 	quick(t)
 	t.Parallel() // it mostly waits
-	examplesSuite(t, []example{fooBarExample()}, map[string]only{"FooBar in another namespace": {fooBarExample(), fooBarElsewhere}})
+	r := examplesRig(t, fooBarExample())
+	i := installedOn(t, r, fooBarExample())
+	t.Run("smoke", i.smoke)
+	t.Run("FooBar in another namespace", i.fooBarElsewhere)
+	t.Run("rights", i.rightsAreUsed)
 }
 
-// TestExamples holds the other operators of examples/operators to the same, and shows what only one of them has.
+// TestExamples holds the other operators of examples/operators to the same.
 func TestExamples(t *testing.T) {
 	full(t)
 	t.Parallel() // it mostly waits
-	examplesSuite(t, []example{fooExample(), fooBarSetExample(), cronTabExample(), myDeploymentExample()}, map[string]only{
-		"FooBarSet in two processes": {fooBarSetExample(), fooBarSetApart},
-		"MyDeployment adopts pods":   {myDeploymentExample(), myDeploymentAdopts},
-	})
+	all := []example{fooExample(), fooBarSetExample(), cronTabExample(), myDeploymentExample()}
+	r := examplesRig(t, all...)
+	cases := map[string]func(*testing.T, *rig){}
+	for _, e := range all {
+		cases[e.kind] = func(t *testing.T, r *rig) {
+			i := installedOn(t, r, e)
+			i.smoke(t)
+			i.rightsAreUsed(t)
+		}
+	}
+	t.Run("smoke", func(t *testing.T) { sideBySide(t, r, cases) })
 }
 
-// only is a test of what one example has.
-type only struct {
-	of  example
-	run func(*testing.T, *installed)
-}
-
-func examplesSuite(t *testing.T, all []example, more map[string]only) {
+// examplesRig starts a control plane with open CRDs, on which each example has the rights of its service account.
+func examplesRig(t *testing.T, all ...example) *rig {
+	t.Helper()
 	options := cluster.Options{Nodes: 1, Strict: true, Users: map[string]string{}}
 	for _, e := range all {
 		options.Users[e.folder] = e.user()
@@ -63,22 +69,12 @@ func examplesSuite(t *testing.T, all []example, more map[string]only) {
 			options.CRDs = append(options.CRDs, filepath.Join(root, "test/fixtures", crd))
 		}
 	}
-	for _, level := range []string{"sets", "tasks"} {
-		options.Users[level] = "system:serviceaccount:test-operators:foobarset-operator-" + level
-	}
-	r := bareRig(t, options)
-	cases := map[string]func(*testing.T, *rig){}
-	program := func(e example) string { return build(t, "./examples/operators/"+e.folder+"/cmd", r.flags...) }
-	for _, e := range all {
-		cases[e.kind] = func(t *testing.T, r *rig) { (&installed{r, e, program(e)}).smoke(t) }
-	}
-	t.Run("smoke", func(t *testing.T) { sideBySide(t, r, cases) })
-	for name, one := range more {
-		t.Run(name, func(t *testing.T) { one.run(t, &installed{r, one.of, program(one.of)}) })
-	}
-	for _, e := range all {
-		t.Run("rights of "+e.kind, func(t *testing.T) { (&installed{rig: r, example: e}).rightsAreUsed(t) })
-	}
+	return bareRig(t, options)
+}
+
+func installedOn(t *testing.T, r *rig, e example) *installed {
+	t.Helper()
+	return &installed{r, e, build(t, "./examples/operators/"+e.folder+"/cmd", r.flags...)}
 }
 
 // smoke goes through the life of an operator and its objects.
@@ -95,8 +91,6 @@ func (i *installed) smoke(t *testing.T) {
 	i.awaitDependents(t, ns, i.created)
 	i.awaitReady(t, ns, "web")
 	i.isRefusedByCRD(t, ns)
-	i.statusIsRestored(t, ns)
-	i.labelIsRestored(t, ns)
 	i.crashedBetweenWrites(t, ns, p)
 
 	i.kubectl(t, nil, "-n", ns, "delete", i.resource.Resource, "web", "--timeout=3m")
@@ -104,19 +98,12 @@ func (i *installed) smoke(t *testing.T) {
 	p = i.start(t)
 	i.awaitIdle(t, p)
 	p.stop(t)
-	i.usersHaveRights(t)
 }
 
 // start starts a process with the arguments of the installed Deployment. It does not wait for the lease of one that was killed.
 func (i *installed) start(t *testing.T, more ...string) *process {
 	t.Helper()
-	return i.startAs(t, i.folder, i.account, more...)
-}
-
-// startAs starts the process of a Deployment, as the user of a kubeconfig.
-func (i *installed) startAs(t *testing.T, kubeconfig, deployment string, more ...string) *process {
-	t.Helper()
-	d, err := i.typed.AppsV1().Deployments(i.home).Get(t.Context(), deployment, metav1.GetOptions{})
+	d, err := i.typed.AppsV1().Deployments(i.home).Get(t.Context(), i.account, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +119,7 @@ func (i *installed) startAs(t *testing.T, kubeconfig, deployment string, more ..
 	command := []string{i.program, "--kubeconfig", "{kubeconfig}", "--metrics-bind-address", "{metrics}", "--health-probe-bind-address", "{probes}",
 		"--leader-election-namespace", d.Namespace} // in a pod it is in the environment
 	command = append(command, d.Spec.Template.Spec.Containers[0].Args...)
-	return &process{operator.InTest(t, operator.Options{Command: append(command, "{flags}"), Kubeconfig: i.cluster.UserKubeconfig(kubeconfig), Flags: more})}
+	return &process{operator.InTest(t, operator.Options{Command: append(command, "{flags}"), Kubeconfig: i.cluster.UserKubeconfig(i.folder), Flags: more})}
 }
 
 func (i *installed) all(ns string) dynamic.ResourceInterface {
@@ -274,38 +261,6 @@ func (i *installed) isRefusedByCRD(t *testing.T, ns string) {
 	m := i.malformed[0]
 	if out, err := i.tryKubectl([]byte(i.manifest("refused", m.spec)), "-n", ns, "create", "-f", "-"); err == nil || !strings.Contains(out, "spec.") {
 		t.Errorf("the CRD accepts %s: %s", m.name, out)
-	}
-}
-
-// statusIsRestored: what others write to the status does not stay, and changes no dependents.
-func (i *installed) statusIsRestored(t *testing.T, ns string) {
-	t.Helper()
-	for _, status := range []string{`{"status":{"conditions":null}}`, `{"status":{"observedGeneration":77}}`} {
-		mergePatch(t, i.all(ns), "web", status, "status")
-		i.awaitReady(t, ns, "web")
-	}
-	i.awaitDependents(t, ns, i.created)
-}
-
-// labelIsRestored: a dependent that has lost its label is not in the cache any more. It is read from the API server, and gets the
-// label again.
-func (i *installed) labelIsRestored(t *testing.T, ns string) {
-	t.Helper()
-	if i.label == "" {
-		return
-	}
-	for _, of := range append([]runtimeschema.GroupVersionResource{i.dependents}, i.below...) {
-		dependents := i.dynamic.Resource(of).Namespace(ns)
-		list, err := dependents.List(t.Context(), metav1.ListOptions{LabelSelector: i.label})
-		if err != nil || len(list.Items) == 0 {
-			t.Fatalf("no %s with the label %s: %v", of.Resource, i.label, err)
-		}
-		name := list.Items[0].GetName()
-		mergePatch(t, dependents, name, `{"metadata":{"labels":{"`+i.label+`":null}}}`)
-		await(t, "the label of "+name, func() (bool, string) {
-			u, err := dependents.Get(t.Context(), name, metav1.GetOptions{})
-			return err == nil && u.GetUID() == list.Items[0].GetUID() && u.GetLabels()[i.label] != "", fmt.Sprint(err)
-		})
 	}
 }
 
@@ -512,28 +467,9 @@ func (i *installed) rights(t *testing.T) (all []right) {
 	return all
 }
 
-// usersHaveRights: the roles that Kubernetes has for users include the objects of the example; nobody writes their status.
-func (i *installed) usersHaveRights(t *testing.T) {
-	t.Helper()
-	ns := i.namespace(t, i.folder+"-users")
-	for _, role := range []string{"admin", "edit", "view"} {
-		user := role + "-of-" + ns
-		i.kubectl(t, nil, "-n", ns, "create", "rolebinding", user, "--clusterrole="+role, "--user="+user)
-		for one, want := range map[right]bool{
-			{"list", i.resource.Group, i.resource.Resource}:              strings.Contains(i.readers, role),
-			{"create", i.resource.Group, i.resource.Resource}:            strings.Contains(i.writers, role),
-			{"patch", i.resource.Group, i.resource.Resource + "/status"}: false,
-		} {
-			await(t, fmt.Sprintf("the right of %s to %s to be %v", role, one, want), func() (bool, string) { // roles are aggregated after a moment
-				return i.mayIn(t, user, ns, one) == want, "the opposite"
-			})
-		}
-	}
-}
-
 // fooBarElsewhere: a ConfigMap in another namespace, which no owner reference reaches, is guarded by a finalizer that is there
 // before it, and is deleted with its FooBar. A ConfigMap of others stays, and there is an event about it.
-func fooBarElsewhere(t *testing.T, i *installed) {
+func (i *installed) fooBarElsewhere(t *testing.T) {
 	ns, other := i.namespace(t, "here"), i.namespace(t, "there")
 	p := i.start(t, "--namespace", ns)
 	i.apply(t, ns, i.manifest("web", "{target: a, targetNamespace: there}"))
@@ -562,83 +498,6 @@ func fooBarElsewhere(t *testing.T, i *installed) {
 	wide.stop(t)
 	i.kubectl(t, nil, "-n", ns, "delete", "foobar", "web", "--timeout=3m")
 	i.awaitDependents(t, other, []string{"taken"})
-	p.stop(t)
-}
-
-// fooBarSetApart: each level has a process with its own rights. Each process goes on while the other is down, and the upper one
-// counts what the lower one has done.
-func fooBarSetApart(t *testing.T, i *installed) {
-	i.kubectl(t, nil, "apply", "--server-side", "--force-conflicts", "-k", i.deploy()+"/apart")
-	ns := i.namespace(t, "apart")
-	sets := i.startAs(t, "sets", i.account+"-sets")
-	i.create(t, ns, "web")
-	i.awaitDependents(t, ns, i.created)
-	jobs := func(want int) {
-		t.Helper()
-		await(t, fmt.Sprintf("%d Jobs", want), func() (bool, string) {
-			list, err := i.typed.BatchV1().Jobs(ns).List(t.Context(), metav1.ListOptions{})
-			return err == nil && len(list.Items) == want, fmt.Sprint(len(list.Items), err)
-		})
-	}
-	jobs(0)
-	tasks := i.startAs(t, "tasks", i.account+"-tasks")
-	jobs(2)
-	i.awaitReady(t, ns, "web")
-	sets.kill(t)
-	list, err := i.typed.BatchV1().Jobs(ns).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, job := range list.Items { // every pod ends well, as on a node
-		await(t, "a pod of "+job.Name, func() (bool, string) {
-			pods, err := i.typed.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{LabelSelector: "batch.kubernetes.io/job-name=" + job.Name})
-			if err != nil || len(pods.Items) == 0 {
-				return false, fmt.Sprint(err)
-			}
-			_, err = i.typed.CoreV1().Pods(ns).Patch(t.Context(), pods.Items[0].Name, types.StrategicMergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status")
-			return err == nil, fmt.Sprint(err)
-		})
-	}
-	sets = i.startAs(t, "sets", i.account+"-sets")
-	await(t, "the set to be complete", func() (bool, string) {
-		says, message := condition(i.get(t, ns, "web"), "Complete")
-		return says == "True Complete", says + ": " + message
-	})
-	i.kubectl(t, nil, "-n", ns, "delete", "foobarset", "web", "--timeout=3m")
-	jobs(0)
-	sets.stop(t)
-	tasks.stop(t)
-}
-
-// myDeploymentAdopts: pods that a deleted MyDeployment has left behind are adopted by the next one of the same selector, and none
-// is created. A pod that loses its label is released and replaced; the pod of another owner is not touched.
-func myDeploymentAdopts(t *testing.T, i *installed) {
-	ns := i.namespace(t, "adopted")
-	p := i.start(t, "--namespace", ns)
-	i.create(t, ns, "web")
-	i.awaitReady(t, ns, "web")
-	i.awaitDependents(t, ns, i.created)
-	i.kubectl(t, nil, "-n", ns, "delete", "mydeployment", "web", "--cascade=orphan")
-	made := i.dependentsMade(t, ns)
-	i.create(t, ns, "web")
-	i.awaitReady(t, ns, "web")
-	if again := i.dependentsMade(t, ns); again != made {
-		t.Errorf("%d pods were created beside those that were there", again-made)
-	}
-	pods, err := i.typed.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(pods.Items) != 2 {
-		t.Fatalf("%d pods, %v", len(pods.Items), err)
-	}
-	debugged := pods.Items[0].Name
-	i.kubectl(t, nil, "-n", ns, "label", "pod", debugged, "app=debug", "--overwrite")
-	await(t, "the pod to be released", func() (bool, string) {
-		pod, err := i.typed.CoreV1().Pods(ns).Get(t.Context(), debugged, metav1.GetOptions{})
-		return err == nil && metav1.GetControllerOf(pod) == nil && pod.DeletionTimestamp == nil, fmt.Sprint(err)
-	})
-	i.awaitDependents(t, ns, []string{"v1", "v1", "v1"})
-	i.awaitReady(t, ns, "web")
-	i.kubectl(t, nil, "-n", ns, "delete", "mydeployment", "web", "--timeout=3m")
-	i.awaitDependents(t, ns, []string{"v1"})
 	p.stop(t)
 }
 

@@ -26,9 +26,7 @@ func TestGang(t *testing.T) {
 	t.Parallel() // it mostly waits
 	sideBySide(t, shared(t), map[string]func(*testing.T, *rig){
 		"from beginning to end":     gangFromBeginningToEnd,
-		"suspended and resumed":     gangSuspended,
 		"changed":                   gangChanged,
-		"somebody else's group":     gangForeign,
 		"with the plugin scheduler": gangWithPlugin,
 		"by priority":               gangByPriority,
 	})
@@ -183,25 +181,6 @@ func (r *rig) written(t *testing.T, ns, verb, resource string) int {
 	return count
 }
 
-func gangSuspended(t *testing.T, r *rig) {
-	ns := r.namespace(t, "gang-suspended")
-	r.operator(t, ns, "--gang-scheduler-name", "volcano")
-	r.apply(t, ns, manifest("job", worker("", "replicas: 1")))
-	first := r.awaitDependent(t, training.PodGroups(), ns, "job", true)
-	r.phase(t, ns, "job", "Running")
-	r.awaitPods(t, ns, "job", 1)
-	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":true}}}`)
-	r.awaitState(t, ns, "job", training.Suspended)
-	r.awaitDependent(t, training.PodGroups(), ns, "job", false)
-	r.awaitPods(t, ns, "job", 0)
-	r.kubectl(t, nil, "-n", ns, "patch", "tfjob", "job", "--type=merge", "-p", `{"spec":{"runPolicy":{"suspend":false}}}`)
-	if second := r.awaitDependent(t, training.PodGroups(), ns, "job", true); second.GetUID() == first.GetUID() {
-		t.Error("the group was not recreated")
-	}
-	r.phase(t, ns, "job", "Inqueue")
-	r.awaitPods(t, ns, "job", 1)
-}
-
 func gangChanged(t *testing.T, r *rig) {
 	ns := r.namespace(t, "gang-changed")
 	r.operator(t, ns, "--gang-scheduler-name", "volcano")
@@ -221,22 +200,6 @@ func gangChanged(t *testing.T, r *rig) {
 	})
 	if n := r.written(t, ns, "patch", "podgroups"); n != 1 {
 		t.Errorf("the group was updated %d times for one change", n)
-	}
-}
-
-func gangForeign(t *testing.T, r *rig) {
-	ns := r.namespace(t, "gang-foreign")
-	r.operator(t, ns, "--gang-scheduler-name", "volcano")
-	r.kubectl(t, []byte(`{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","metadata":{"name":"job"},"spec":{"minMember":9}}`), "-n", ns, "create", "-f", "-")
-	r.phase(t, ns, "job", "Running")
-	before := r.awaitDependent(t, training.PodGroups(), ns, "job", true)
-	r.apply(t, ns, manifest("job", worker("", "")))
-	r.awaitReason(t, ns, "job", training.ReasonNameConflict)
-	if after := r.awaitDependent(t, training.PodGroups(), ns, "job", true); after.GetResourceVersion() != before.GetResourceVersion() {
-		t.Error("the group was touched")
-	}
-	if pods := r.pods(t, ns, "job"); len(pods) > 0 {
-		t.Errorf("its pods would be scheduled piecemeal: %v", pods)
 	}
 }
 

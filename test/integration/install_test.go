@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"stoic/cli/cluster"
 	"stoic/examples"
 	"stoic/training"
@@ -51,7 +49,6 @@ func TestInstall(t *testing.T) {
 	checkEach(t, "a second apply", r.kubectl(t, nil, "apply", "-k", all), " unchanged", objects)
 
 	t.Run("examples", func(t *testing.T) { examplesAccepted(t, r) })
-	t.Run("strategy", func(t *testing.T) { strategyIsSwitched(t, r) })
 	t.Run("names", func(t *testing.T) {
 		r.apply(t, "default", manifest("named", worker("", "")))
 		for _, name := range []string{"tfj", "tfjob", "tfjobs", "tfjobs.v1.kubeflow.org"} {
@@ -97,39 +94,6 @@ func checkEach(t *testing.T, what, out, end string, objects int) {
 	if count != objects || count == 0 {
 		t.Errorf("%s speaks of %d objects, want %d:\n%s", what, count, objects, out)
 	}
-}
-
-// strategyIsSwitched: leader election is switched off and on again on a live Deployment of the chart. Helm 4 applies server-side, and a
-// field that it has not applied, such as a default of the API server, stays when the release changes. The API server refuses rollingUpdate
-// beside Recreate.
-func strategyIsSwitched(t *testing.T, r *rig) {
-	r.kubectl(t, nil, "delete", "deployment", "training-operator", "-n", "kubeflow", "--wait")
-	for _, step := range []struct{ values, want string }{
-		{"default", `{"rollingUpdate":{"maxSurge":"25%","maxUnavailable":"25%"},"type":"RollingUpdate"}`},
-		{"alone", `{"type":"Recreate"}`},
-		{"default", `{"rollingUpdate":{"maxSurge":"25%","maxUnavailable":"25%"},"type":"RollingUpdate"}`},
-	} {
-		r.kubectl(t, renderedDeployment(t, step.values), "apply", "--server-side", "--force-conflicts", "--field-manager=helm", "-f", "-")
-		got := r.kubectl(t, nil, "get", "deployment", "training-operator", "-n", "kubeflow", "-o", "jsonpath={.spec.strategy}")
-		if got != step.want {
-			t.Errorf("values %s: strategy %s, want %s", step.values, got, step.want)
-		}
-	}
-}
-
-// renderedDeployment returns the operator's Deployment as the chart renders it with the values of a snapshot of tools/helm.
-func renderedDeployment(t *testing.T, snapshot string) []byte {
-	t.Helper()
-	archive, err := txtar.ParseFile(filepath.Join(root, "tools/helm/testdata", snapshot+".txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(archive.Files[len(archive.Files)-1].Data), "# deployment.yaml\n")
-	deployment, _, found := strings.Cut(rest, "\n# ")
-	if !found || !strings.Contains(deployment, "\nkind: Deployment\n") {
-		t.Fatalf("%s.txtar has no Deployment", snapshot)
-	}
-	return []byte(deployment)
 }
 
 // examplesAccepted: the CRD accepts the valid examples.

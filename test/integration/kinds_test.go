@@ -97,7 +97,7 @@ func (l leading) replicaSpecs(restart, after string) map[string]any {
 }
 
 // TestKinds: what each kind does beyond a TFJob, under the shipped CRDs: the variables of its pods, what its conditions say, which
-// replicas decide, and how it is scaled, suspended and rejected.
+// replicas decide, and how it is scaled and rejected.
 func TestKinds(t *testing.T) {
 	quick(t)
 	t.Parallel() // it mostly waits
@@ -124,7 +124,7 @@ func TestKindsUnderCRDsOf194(t *testing.T) {
 func kindsSuite(t *testing.T, r *rig, prefix string) {
 	scenarios := map[string]func(*testing.T, *rig){}
 	for _, l := range leadingKinds() {
-		for name, scenario := range map[string]func(*testing.T, *rig, string){"happy": l.happyPath, "fails": l.fails, "rejected": l.rejected, "scaled": l.scaled, "suspended": l.suspended} {
+		for name, scenario := range map[string]func(*testing.T, *rig, string){"happy": l.happyPath, "rejected": l.rejected, "scaled": l.scaled} {
 			scenarios[l.kind.Name+"/"+name] = func(t *testing.T, r *rig) {
 				ns := r.namespace(t, prefix+"-"+l.kind.Singular+"-"+name)
 				r.serve(t, ns)
@@ -207,36 +207,6 @@ func (l leading) happyPath(t *testing.T, r *rig, ns string) {
 	}
 }
 
-// fails: under Never the first pod that fails ends the job, and the others are deleted.
-func (l leading) fails(t *testing.T, r *rig, ns string) {
-	r.apply(t, ns, l.manifest("job", map[string]any{"cleanPodPolicy": "Running"}, l.replicaSpecs("Never", "")))
-	r.awaitState(t, ns, "job", training.Running)
-	r.kubectl(t, nil, "-n", ns, "annotate", "pod", l.second, "simulation.stoic/exit-code=3")
-	head := r.awaitState(t, ns, "job", training.Failed)
-	want := l.kind.Name + " job is failed because 1 Worker replica(s) failed. First: pod " + l.second + ", "
-	if got := head.Status.Condition(training.Failed).Message; !strings.HasPrefix(got, want) {
-		t.Errorf("it says %q, want %q", got, want)
-	}
-	await(t, "the other pod to be deleted", func() (bool, string) {
-		pods := r.pods(t, ns, "job")
-		return len(pods) == 1 && pods[l.second] != "", fmt.Sprint(pods)
-	})
-}
-
-// suspended: a suspended job has no pods, and runs when it is resumed.
-func (l leading) suspended(t *testing.T, r *rig, ns string) {
-	r.apply(t, ns, l.manifest("job", map[string]any{"suspend": false}, l.replicaSpecs("Never", "")))
-	r.awaitState(t, ns, "job", training.Running)
-	mergePatch(t, r.jobs(ns), "job", `{"spec":{"runPolicy":{"suspend":true}}}`)
-	r.awaitState(t, ns, "job", training.Suspended)
-	await(t, "its pods to be gone", func() (bool, string) {
-		pods := r.pods(t, ns, "job")
-		return len(pods) == 0, fmt.Sprint(pods)
-	})
-	mergePatch(t, r.jobs(ns), "job", `{"spec":{"runPolicy":{"suspend":false}}}`)
-	r.awaitState(t, ns, "job", training.Running)
-}
-
 // scaled: users who may edit jobs can scale them with kubectl scale, and others cannot.
 func (l leading) scaled(t *testing.T, r *rig, ns string) {
 	r.kubectl(t, nil, "-n", ns, "create", "rolebinding", "editor", "--clusterrole=kubeflow-training-edit", "--user=eve")
@@ -259,6 +229,9 @@ func (l leading) scaled(t *testing.T, r *rig, ns string) {
 	text := r.kubectl(t, nil, "get", "--raw", "/apis/kubeflow.org/v1/namespaces/"+ns+"/"+l.kind.Plural+"/job/scale")
 	if !strings.Contains(text, `"selector":"training.kubeflow.org/job-name=job,`) {
 		t.Errorf("the scale subresource has no selector: %s", text)
+	}
+	if out, err := scale("eve", training.MaxReplicas+1); r.keepsGeneration && (err == nil || !strings.Contains(out, "should be less than or equal to 20000")) {
+		t.Errorf("it is scaled beyond the most replicas: %s", out)
 	}
 	if out, err := scale("mallory", 9); err == nil || !strings.Contains(out, "forbidden") {
 		t.Errorf("anybody may scale: %s", out)

@@ -3,10 +3,8 @@ package integration
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -17,66 +15,12 @@ import (
 
 	"stoic/cli/cluster"
 	"stoic/training"
-	"stoic/training/kinds"
 )
 
 func sorted(words string) string {
 	all := strings.Fields(words)
 	slices.Sort(all)
 	return strings.Join(all, " ")
-}
-
-// TestLateCRD: the operator starts in a cluster that does not know the kind, and keeps running while the CRD is created, deleted
-// and recreated.
-func TestLateCRD(t *testing.T) {
-	full(t)
-	t.Parallel() // it mostly waits
-	r := bareRig(t, cluster.Options{})
-	r.permit(t)
-	p := r.operator(t, "") // returns when it is ready: there is nothing to read yet
-	if text := p.Text(); !strings.Contains(text, "waiting for its CRD") {
-		t.Errorf("the log does not say what is missing:\n%s", text)
-	}
-	crd := filepath.Join(root, "deploy/crd")
-	for round := range 3 {
-		p.awaitServed(t, 0)
-		for _, path := range []string{"/healthz", "/readyz"} {
-			if code := p.Probe(t.Context(), path); code != http.StatusOK {
-				t.Errorf("round %d, without CRD: %s answers %d", round, path, code)
-			}
-		}
-		r.define(t, crd)
-		p.awaitServed(t, 1)
-		r.awaitEstablished(t, kinds.TFJob())
-		name := fmt.Sprintf("job-%d", round)
-		r.apply(t, "default", manifest(name, worker("", "replicas: 2")))
-		r.awaitState(t, "default", name, training.Succeeded)
-		if round == 1 { // another one is deleted with its CRD while its pods run
-			r.apply(t, "default", manifest("cut-off", strings.Replace(worker("", ""), "run-for: 1s", "run-for: 10m", 1)))
-			r.awaitState(t, "default", "cut-off", training.Running)
-		}
-		if round < 2 {
-			r.undefine(t, crd)
-		}
-	}
-	await(t, "readiness", func() (bool, string) {
-		code := p.Probe(t.Context(), "/readyz")
-		return code == http.StatusOK, strconv.Itoa(code)
-	})
-	if n, _ := p.metric(t, "training_operator_panics_total"); n != 0 {
-		t.Errorf("%v reconciles panicked", n)
-	}
-	if n, _ := p.metric(t, "training_operator_jobs_successful_total"); n != 3 {
-		t.Errorf("%v jobs succeeded, want 3", n)
-	}
-}
-
-func (p *process) awaitServed(t *testing.T, want float64) {
-	t.Helper()
-	await(t, fmt.Sprintf("training_operator_kind_served to be %v", want), func() (bool, string) {
-		n, found := p.metric(t, `training_operator_kind_served{kind="TFJob"}`)
-		return found && n == want, fmt.Sprint(n, found)
-	})
 }
 
 const leaseName = "1ca428e5.training-operator.kubeflow.org"

@@ -77,6 +77,11 @@ func nonsense() []malformed {
 	}
 }
 
+// ends returns annotations of a pod that succeeds after that time.
+func ends(after string) string {
+	return `{simulation.stoic/exit-code: "0", simulation.stoic/run-for: ` + after + `}`
+}
+
 // manifest returns a job with that spec.
 func manifest(name, spec string) string {
 	if spec != "" {

@@ -14,9 +14,6 @@ import (
 	"stoic/cli/cluster"
 )
 
-// deadWebhooks are those that training-operator v1.9.4 leaves behind if only its Deployment is deleted.
-const deadWebhooks = "testdata/webhooks.yaml"
-
 // TestMigration runs the commands of docs/migration.md unchanged while jobs of all kinds run: there and back. Pods of Deployments are
 // simulated here; beside our Deployment, our operator runs as a process, with the permissions that the commands have installed.
 func TestMigration(t *testing.T) {
@@ -61,7 +58,8 @@ func TestMigration(t *testing.T) {
 	m.section(t, "The way back")
 	m.back(t)
 	m.kept(t, all, before)
-
+	m.section(t, "Webhooks that were left behind")
+	m.refusesJobs(t, false)
 }
 
 // onlyGeneration: our CRDs let the operator record which generation a status is of, which it does at the second reconcile of a
@@ -98,7 +96,7 @@ type migration struct {
 func predecessorManifests(t *testing.T, all []predecessor) string {
 	t.Helper()
 	folder := t.TempDir()
-	files := map[string]string{"predecessor.yaml": "testdata/predecessor.yaml", "webhooks.yaml": deadWebhooks}
+	files := map[string]string{"predecessor.yaml": "testdata/predecessor.yaml", "webhooks.yaml": "testdata/webhooks.yaml"}
 	for _, p := range all {
 		files[p.crd] = filepath.Join(root, "test/fixtures", p.crd)
 	}
@@ -133,7 +131,7 @@ func (m *migration) run(t *testing.T, commands string) {
 func (r *rig) refusesJobs(t *testing.T, want bool) {
 	t.Helper()
 	await(t, "the webhook to be in force", func() (bool, string) {
-		out, err := r.tryKubectl([]byte(pyManifest("probe", pyWorkers("Never", 1, "{}"))), "create", "--dry-run=server", "-f", "-")
+		out, err := r.tryKubectl([]byte(manifest("probe", worker("", ""))), "create", "--dry-run=server", "-f", "-")
 		return (err != nil && strings.Contains(out, "failed calling webhook")) == want, out
 	})
 }

@@ -3,12 +3,10 @@ package integration
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/schema"
@@ -26,7 +24,6 @@ func TestMPIJob(t *testing.T) {
 		"somebody else's Role":   mpiForeignRole,
 	})
 	sideBySide(t, withOperator(t).of(kinds.MPIJob()), map[string]func(*testing.T, *rig){
-		"room for some workers":       mpiElastic,
 		"an author's service account": mpiOwnAccount,
 		"a Role that is refused":      mpiRefusedRole,
 		"suspended, resumed":          mpiSuspended,
@@ -105,44 +102,6 @@ func mpiHappyPath(t *testing.T, r *rig) {
 		if n := r.written(t, ns, "patch", resource); n > most {
 			t.Errorf("%d requests to change %s", n, resource)
 		}
-	}
-}
-
-// mpiElastic: a launcher that discovers its hosts starts with the workers for which there is room, and finds them. A static
-// one waits.
-func mpiElastic(t *testing.T, r *rig) {
-	ns := r.namespace(t, "mpi-elastic")
-	r.serve(t, ns)
-	text := strings.Replace(mpiManifest("pi", "", 6, "10m"), "command: [mpirun]",
-		`command: [sh, -c, "horovodrun --min-np 1 --host-discovery-script /etc/mpi/discover_hosts.sh python train.py"]`, 1)
-	const worker = `containers: [{name: mpi, image: "mpi:1"}]`
-	r.apply(t, ns, strings.Replace(text, worker,
-		"nodeSelector: {kubernetes.io/hostname: node-0}\n          "+`containers: [{name: mpi, image: "mpi:1", resources: {requests: {cpu: 12}}}]`, 1)) // of 64
-	r.awaitState(t, ns, "pi", training.Running)
-	await(t, "discover_hosts.sh to name the five workers that run", func() (bool, string) {
-		pods, err := r.typed.CoreV1().Pods(ns).List(context.Background(), metav1.ListOptions{LabelSelector: training.LabelReplicaType + "=worker"})
-		if err != nil {
-			return false, err.Error()
-		}
-		var running []string
-		for i := range pods.Items {
-			if pods.Items[i].Status.Phase == corev1.PodRunning {
-				running = append(running, pods.Items[i].Name)
-			}
-		}
-		slices.Sort(running)
-		_, script, _ := strings.Cut(r.hosts(t, ns, "pi"), "#!/bin/sh")
-		want := ""
-		for _, name := range running {
-			want += "\necho " + name + ":2"
-		}
-		return len(pods.Items) == 6 && len(running) == 5 && script == want, fmt.Sprint(running, script)
-	})
-	r.apply(t, ns, strings.Replace(mpiManifest("static", "", 2, "10m"), worker,
-		"nodeSelector: {kubernetes.io/hostname: node-0}\n          "+`containers: [{name: mpi, image: "mpi:1", resources: {requests: {cpu: 12}}}]`, 1))
-	r.awaitReason(t, ns, "static", training.ReasonPodUnschedulable)
-	if pods := r.pods(t, ns, "static"); pods["static-launcher"] != "" {
-		t.Errorf("a static launcher has started: %v", pods)
 	}
 }
 

@@ -29,7 +29,6 @@ func TestNativeGang(t *testing.T) {
 	sideBySide(t, r, map[string]func(*testing.T, *rig){
 		"waits until it fits":    nativeGangFits,
 		"pods after their group": nativeGangOrder,
-		"changed":                nativeGangChanged,
 		"of an MPIJob":           nativeGangOfMPI,
 	})
 }
@@ -152,35 +151,6 @@ func nativeGangOrder(t *testing.T, r *rig) {
 	if n := r.written(t, ns, "patch", "podgroups") + r.written(t, ns, "patch", "workloads"); n > 0 {
 		t.Errorf("the group was updated %d times", n)
 	}
-}
-
-// nativeGangChanged: a PodGroup of 1.37 follows its job. One of 1.36 is not changed; an event reports it, and further pods are
-// created nevertheless.
-func nativeGangChanged(t *testing.T, r *rig) {
-	ns := r.namespace(t, "native-changed")
-	r.operator(t, ns, "--native-gang-scheduling")
-	r.apply(t, ns, manifest("job", endless("", "replicas: 2")))
-	r.awaitActive(t, ns, "job", 2)
-	r.apply(t, ns, manifest("job", endless("", "replicas: 3")))
-	r.awaitActive(t, ns, "job", 3)
-	follows := nativeVersion() == "v1beta1"
-	if follows {
-		r.awaitMinCount(t, ns, "job", 3)
-	} else {
-		r.reportedOnce(t, ns, "job", training.ReasonUpdatePodGroupFailed, "immutable")
-	}
-	r.apply(t, ns, manifest("job", endless("", "replicas: 1")))
-	r.awaitPods(t, ns, "job", 1)
-	r.awaitActive(t, ns, "job", 1)
-	if follows {
-		r.awaitMinCount(t, ns, "job", 1)
-	}
-	before := r.pods(t, ns, "job")
-	r.kubectl(t, nil, "-n", ns, "delete", "pod", "job-worker-0", "--wait=false") // kubectl may take the next pod of this name for it
-	await(t, "another pod that runs", func() (bool, string) {
-		pods := r.pods(t, ns, "job")
-		return pods["job-worker-0"] != "" && pods["job-worker-0"] != before["job-worker-0"] && r.head(t, ns, "job").Status.ReplicaStatuses["Worker"].Active == 1, fmt.Sprint(pods)
-	})
 }
 
 // awaitMinCount waits until the group of a job has so many members.

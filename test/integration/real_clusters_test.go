@@ -3,14 +3,11 @@ package integration
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stoic/schema"
 	"stoic/training"
 	"stoic/training/kinds"
 )
@@ -21,10 +18,8 @@ func TestRealClusters(t *testing.T) {
 	quick(t)
 	t.Parallel() // it mostly waits
 	sideBySide(t, withOperator(t), map[string]func(*testing.T, *rig){
-		"a restricted namespace":              restrictedNamespace,
-		"limits of the namespace":             limitedNamespace,
-		"variables that both set":             variablesOnce,
-		"combinations that can never succeed": impossibleCombinations,
+		"a restricted namespace":  restrictedNamespace,
+		"limits of the namespace": limitedNamespace,
 	})
 }
 
@@ -119,54 +114,4 @@ func (r *rig) pod(t *testing.T, ns, name string) *corev1.Pod {
 		t.Fatalf("get pod: %v", err)
 	}
 	return pod
-}
-
-// variablesOnce: a variable that the user and the operator set occurs once, so that server-side apply of the pod works.
-func variablesOnce(t *testing.T, r *rig) {
-	ns := r.namespace(t, "variables")
-	r.serve(t, ns)
-	r = r.of(kinds.PyTorchJob())
-	r.apply(t, ns, manifestOf(r.kind, "job", `, env: [{name: PYTHONUNBUFFERED, value: mine}, {name: RANK, value: "9"}, {name: URL, value: "tcp://$(MASTER_ADDR)"}]`, ""))
-	r.awaitEvent(t, ns, "job", func(e event) bool {
-		return e.Reason == "PyTorchJobSpecWarning" && strings.HasSuffix(e.Path, ".Worker.template.spec.containers[0].env[1].name")
-	})
-	r.awaitState(t, ns, "job", training.Succeeded)
-	var names []string
-	values := map[string]string{}
-	for _, v := range r.pod(t, ns, "job-worker-0").Spec.Containers[0].Env {
-		if slices.Contains(names, v.Name) {
-			t.Errorf("%s twice", v.Name)
-		}
-		names = append(names, v.Name)
-		values[v.Name] = v.Value
-	}
-	if values["PYTHONUNBUFFERED"] != "mine" || values["RANK"] != "1" || slices.Index(names, "MASTER_ADDR") > slices.Index(names, "URL") {
-		t.Errorf("%v: %v", names, values)
-	}
-	pod := schema.JSON(map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "job-worker-0", "labels": map[string]any{"a": "b"}}})
-	r.kubectl(t, pod, "-n", ns, "apply", "--server-side", "-f", "-")
-}
-
-// impossibleCombinations: a job that can never start, or never end, has an event that says why. It is not rejected.
-func impossibleCombinations(t *testing.T, r *rig) {
-	ns := r.namespace(t, "impossible")
-	r.serve(t, ns)
-	warned := func(kind *training.Kind, name, manifest, path string) {
-		t.Helper()
-		r := r.of(kind)
-		r.apply(t, ns, manifest)
-		r.awaitEvent(t, ns, name, func(e event) bool { return e.Reason == kind.Name+"SpecWarning" && e.Path == path })
-		await(t, name+" to be accepted", func() (bool, string) { // it may have ended already: a simulated node knows no DNS
-			head := r.head(t, ns, name)
-			if head == nil {
-				return false, "no such job"
-			}
-			return head.Status.Is(training.Created), describe(&head.Status)
-		})
-	}
-	warned(kinds.JAXJob(), "dns", manifestOf(kinds.JAXJob(), "dns", "", "\n          dnsPolicy: Default"), "spec.jaxReplicaSpecs.Worker.template.spec.dnsPolicy")
-	elastic := manifestOf(kinds.PyTorchJob(), "elastic", "", "") + "  elasticPolicy: {minReplicas: 3, maxReplicas: 4}\n"
-	warned(kinds.PyTorchJob(), "elastic", elastic, "spec.elasticPolicy.minReplicas")
-	always := strings.ReplaceAll(manifestOf(kinds.XGBoostJob(), "always", "", ""), "OnFailure", "Always")
-	warned(kinds.XGBoostJob(), "always", always, "spec.xgbReplicaSpecs.Master.restartPolicy")
 }

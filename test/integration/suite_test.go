@@ -47,13 +47,10 @@ func suite(t *testing.T, shape string, isOurs bool) {
 		"unknown fields reach the pod": unknownFields,
 	}
 	if isOurs {
-		restarts["operator killed and restarted"] = killedAndRestarted
-		restarts["backoff limit reached"] = limitReached
 		restarts["terminal condition wiped by somebody"] = terminalConditionWiped
 		scenarios["failing job"] = failingJob
 		scenarios["deleted and recreated"] = deletedAndRecreated
 		scenarios["replica restarted, then fatal"] = replicaRestarted
-		scenarios["foreign pod under our name"] = foreignPod
 		scenarios["suspended and resumed"] = suspendedAndResumed
 	}
 	t.Run("restarts", func(t *testing.T) { sideBySide(t, r, restarts) })

@@ -33,28 +33,6 @@ func deadlineFires(t *testing.T, r *rig) {
 	})
 }
 
-// deadlineAfterRestart: one deadline is in the future when the operator is back, the other has passed.
-func deadlineAfterRestart(t *testing.T, r *rig) {
-	ns := r.namespace(t, "deadline-restart")
-	p := r.operator(t, ns)
-	r.apply(t, ns, manifest("missed", endless("", "")))
-	r.apply(t, ns, manifest("ahead", endless("", "")))
-	missed, ahead := r.awaitActive(t, ns, "missed", 1), r.awaitActive(t, ns, "ahead", 1)
-	p.kill(t)
-	r.limit(t, ns, "missed", "activeDeadlineSeconds", 1)
-	due := time.Now().Add(14 * time.Second)
-	seconds := int(due.Sub(ahead.Status.StartTime.Time).Seconds())
-	r.limit(t, ns, "ahead", "activeDeadlineSeconds", seconds)
-	await(t, "the first deadline to pass", func() (bool, string) {
-		left := time.Until(missed.Status.StartTime.Add(2 * time.Second))
-		return left < 0, left.String()
-	})
-	r.operator(t, ns)
-	r.awaitState(t, ns, "missed", training.Failed)
-	head := r.awaitState(t, ns, "ahead", training.Failed)
-	checkNotEarly(t, "the deadline ahead", ahead.Status.StartTime.Add(time.Duration(seconds)*time.Second), head.Status.CompletionTime.Time)
-}
-
 // limit edits a number of seconds in a job's runPolicy.
 func (r *rig) limit(t *testing.T, ns, name, field string, seconds int) {
 	t.Helper()
