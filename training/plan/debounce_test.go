@@ -63,9 +63,7 @@ func TestDebounce(t *testing.T) {
 		if name != "" {
 			start(name)
 		}
-		if err := w.apply(Make(w.observe())); err != nil {
-			t.Fatal(err)
-		}
+		w.step(t)
 	}
 	recorded := w.now
 	start("j-worker-1")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"stoic/schema"
 	"stoic/training"
@@ -62,7 +63,8 @@ func launched(t *testing.T, phase string) *cluster {
 	return w
 }
 
-func (w *cluster) step(t *testing.T) Plan {
+// step makes a plan and executes it.
+func (w *cluster) step(t rapid.TB) Plan {
 	t.Helper()
 	o := w.observe()
 	p := Make(o)

@@ -59,10 +59,7 @@ func TestCountedProblems(t *testing.T) {
 func TestEventsArePlannedForAWhile(t *testing.T) {
 	w := newCluster()
 	w.problems = []schema.Problem{{Path: "spec.a", Want: "be an integer"}}
-	first := Make(w.observe())
-	if err := w.apply(first); err != nil {
-		t.Fatal(err)
-	}
+	first := w.step(t)
 	for _, c := range []struct {
 		age  time.Duration
 		want bool

@@ -117,9 +117,7 @@ func TestLedgerHasRoom(t *testing.T) {
 		t.Helper()
 		for range 3 {
 			w.settle()
-			if err := w.apply(Make(w.observe())); err != nil {
-				t.Fatal(err)
-			}
+			w.step(t)
 			w.now = w.now.Add(time.Minute)
 		}
 	}

@@ -68,9 +68,7 @@ func TestNativeV1Beta1(t *testing.T) {
 func TestNativeTwoVersionsServed(t *testing.T) {
 	w := newCluster()
 	w.knobs = knobs{Native: "v1beta1", ReplicaTypes: map[string]replicaTypeKnobs{"Worker": {}}}
-	if err := w.apply(Make(w.observe())); err != nil {
-		t.Fatal(err)
-	}
+	w.step(t)
 	o := w.observe()
 	o.Unavailable = nil
 	for _, stored := range slices.Clone(o.Dependents) {
@@ -111,15 +109,11 @@ func TestNewPodsOfAGang(t *testing.T) {
 				}
 			}
 			for range 2 {
-				if err := w.apply(Make(w.observe())); err != nil {
-					t.Fatal(err)
-				}
+				w.step(t)
 			}
 			if c.pods["worker-0"] != "" { // the job has run
 				w.change(t, 1, step{Pods: map[string]string{"ALL": "Running"}})
-				if err := w.apply(Make(w.observe())); err != nil {
-					t.Fatal(err)
-				}
+				w.step(t)
 			}
 			w.change(t, 1, step{Edit: json.RawMessage(c.edit), Pods: c.pods, After: 60})
 			o := w.observe()

@@ -6,37 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"stoic/training"
 )
-
-// TestFailureContradictsTheRecord: a replica whose pod has failed is recorded as succeeded. Only another client can have written
-// that, so the record is removed: otherwise the job would succeed when the failed pod is deleted for its replacement.
-func TestFailureContradictsTheRecord(t *testing.T) {
-	for _, deleting := range []bool{false, true} {
-		w := newCluster()
-		w.ReplicaTypes = map[string]replicaTypeKnobs{"Worker": {Restart: "OnFailure"}}
-		do := func() Plan {
-			t.Helper()
-			p := Make(w.observe())
-			if err := w.apply(p); err != nil {
-				t.Fatal(err)
-			}
-			return p
-		}
-		do()
-		pod := w.pods["j-worker-0"]
-		pod.Phase, pod.Deleting = corev1.PodFailed, deleting
-		w.ledger = training.Ledger{Job: w.meta.UID, Succeeded: map[string]training.Indices{"worker": training.ParseIndices("0")}}
-		if p := do(); p.Ledger == nil || p.Ledger.Succeeded["worker"].Has(0) {
-			t.Errorf("deleting %t: the ledger is %+v, want one without the success", deleting, p.Ledger)
-		}
-		delete(w.pods, "j-worker-0")
-		if p := do(); w.status.Terminal() != "" || len(p.Create) == 0 {
-			t.Errorf("deleting %t: the job is %q, and %d objects are created in place of the pod", deleting, w.status.Terminal(), len(p.Create))
-		}
-	}
-}
 
 // TestSuccessesWait: a success is recorded without a separate write if possible, and in time in any case.
 func TestSuccessesWait(t *testing.T) {
@@ -47,17 +17,11 @@ func TestSuccessesWait(t *testing.T) {
 		p := w.pods[fmt.Sprint("j-worker-", index)]
 		p.Phase, p.Deleting = phase, deleting
 	}
-	do := func() {
-		t.Helper()
-		if err := w.apply(Make(w.observe())); err != nil {
-			t.Fatal(err)
-		}
-	}
-	do()
+	w.step(t)
 	for i := range four {
 		set(i, corev1.PodRunning, false)
 	}
-	do()
+	w.step(t)
 	at := func(after, pending time.Duration) Plan {
 		o := w.observe()
 		o.WrittenAt, o.Now = w.now, w.now.Add(after)

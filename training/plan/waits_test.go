@@ -8,7 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"stoic/schema"
 	"stoic/training"
+	"stoic/training/kinds/v2beta1"
 )
 
 // TestSlowStartCostsFewWrites: a hundred pods start one by one, one in five seconds, so that the job waits for most of them for longer
@@ -18,7 +20,7 @@ func TestSlowStartCostsFewWrites(t *testing.T) {
 		w := newCluster()
 		number := 100
 		w.ReplicaTypes, w.aging = map[string]replicaTypeKnobs{"Worker": {Replicas: &number}}, ages
-		execute(t, w)
+		w.step(t)
 		written, pending := w.now, time.Time{}
 		for second := range 600 {
 			w.now = w.now.Add(time.Second)
@@ -82,18 +84,18 @@ func TestNoteIsStable(t *testing.T) {
 	w := newCluster()
 	three := 3
 	w.ReplicaTypes, w.aging = map[string]replicaTypeKnobs{"Worker": {Replicas: &three}}, true
-	execute(t, w)
+	w.step(t)
 	w.pods["j-worker-2"].Phase = corev1.PodRunning
 	w.now = w.now.Add(waitsAfter)
-	execute(t, w)
+	w.step(t)
 	first := noteIn(&w.status)
 	w.pods["j-worker-2"].Phase = corev1.PodPending
-	execute(t, w)
+	w.step(t)
 	if again := noteIn(&w.status); first == "" || again != first {
 		t.Errorf("%q, then %q", first, again)
 	}
 	w.pods["j-worker-1"].Phase = corev1.PodRunning
-	execute(t, w)
+	w.step(t)
 	if last := noteIn(&w.status); !strings.HasPrefix(last, "pod j-worker-2: ") {
 		t.Errorf("when that one runs: %q", last)
 	}
@@ -122,8 +124,12 @@ func TestEmptyJob(t *testing.T) {
 		"a pod that has just failed":  {training.BatchState{StartedAt: start}, []training.Pod{failed(time.Hour), failed(time.Second)}, false},
 		"a pod that failed, and runs": {training.BatchState{StartedAt: start}, []training.Pod{failed(time.Hour), {Phase: corev1.PodRunning, Through: "u"}}, false},
 	} {
-		d := withBatch(c.job.End)
-		d.Now, d.BatchPods, d.BatchJobs[0].BatchState = epoch, c.pods, &c.job
+		kind := v2beta1.MPIJob()
+		head := &training.Head{Kind: kind}
+		launcher := training.ReplicaType{KnownReplicaType: kind.ReplicaTypes[0], Replicas: 1}
+		job := training.BatchJob{Child: schema.Child{Name: launcher.Child("", 0), UID: "u"}, BatchState: &c.job}
+		d := &draft{Observed: Observed{Head: head, Job: &training.Job{Head: head, ReplicaTypes: []training.ReplicaType{launcher}},
+			BatchJobs: []training.BatchJob{job}, BatchPods: c.pods, Now: epoch}}
 		if found := d.emptyJob(nil); (len(found) > 0) != c.want {
 			t.Errorf("%s: %v", name, found)
 		}
@@ -135,11 +141,11 @@ func TestUndisturbedJobHasNoWait(t *testing.T) {
 	w := newCluster()
 	three := 3
 	w.ReplicaTypes, w.aging = map[string]replicaTypeKnobs{"Worker": {Replicas: &three}}, true
-	execute(t, w)
+	w.step(t)
 	for _, p := range w.pods {
 		p.Phase, p.Wait = corev1.PodRunning, nil
 	}
-	execute(t, w)
+	w.step(t)
 	for range 3 {
 		w.now = w.now.Add(time.Hour)
 		if p := Make(w.observe()); p.Status != nil || p.Requeue != 0 || len(p.Events) > 0 {
