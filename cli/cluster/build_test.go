@@ -4,17 +4,19 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-const goodMain = "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"it works\") }\n"
+const goodMain = "package main\n\nfunc main() { println(\"it works\") }\n"
 
 // transcript collects progress from any number of builds.
 type transcript struct {
@@ -78,7 +80,7 @@ func TestBuildHappensOncePerSource(t *testing.T) {
 	source := tinyModule(t)
 	var progress transcript
 	first := buildOnce(t, source, &progress)
-	if output, err := exec.Command(first).Output(); err != nil || string(output) != "it works\n" {
+	if output, err := exec.Command(first).CombinedOutput(); err != nil || string(output) != "it works\n" {
 		t.Fatalf("the binary says %q (%v)", output, err)
 	}
 	write(t, filepath.Join(source, "main_test.go"), "package main\n")
@@ -94,21 +96,24 @@ func TestBuildHappensOncePerSource(t *testing.T) {
 
 func TestOldBinariesAreRemoved(t *testing.T) {
 	source := tinyModule(t)
-	var paths []string
-	for _, change := range []string{"a", "b", "c", "d", "e"} {
-		write(t, filepath.Join(source, "main.go"), goodMain+"// "+change+"\n")
-		path := buildOnce(t, source, &transcript{})
-		// Several builds may fall into one tick of the file system's clock.
-		age := time.Now().Add(time.Duration(len(paths)-10) * time.Minute)
-		if err := os.Chtimes(filepath.Dir(path), age, age); err != nil {
+	path := buildOnce(t, source, &transcript{})
+	cache := filepath.Dir(filepath.Dir(path))
+	for i := range kept + 1 {
+		older := filepath.Join(cache, fmt.Sprint("older-", i))
+		write(t, filepath.Join(older, filepath.Base(path)), "")
+		age := time.Now().Add(time.Duration(i-10) * time.Minute)
+		if err := os.Chtimes(older, age, age); err != nil {
 			t.Fatal(err)
 		}
-		paths = append(paths, path)
 	}
-	for i, path := range paths {
-		if _, err := os.Stat(path); (err == nil) != (i >= len(paths)-kept) {
-			t.Errorf("binary %d of %d: %v", i+1, len(paths), err)
-		}
+	write(t, filepath.Join(source, "main.go"), goodMain+"// changed\n")
+	now := buildOnce(t, source, &transcript{})
+	left, err := filepath.Glob(filepath.Join(cache, "*", filepath.Base(path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(left) != kept || !slices.Contains(left, path) || !slices.Contains(left, now) || !slices.Contains(left, filepath.Join(cache, fmt.Sprint("older-", kept), filepath.Base(path))) {
+		t.Errorf("left are %v, want the last %d", left, kept)
 	}
 }
 

@@ -134,32 +134,3 @@ func TestStores(t *testing.T) {
 		}
 	}
 }
-
-// TestPodsEndAlthoughTheStoreWasAway: a status that a simulated kubelet sends at the moment when the store stops is rejected for good.
-// The kubelet reports again when the store is back: no pod runs forever because of that.
-func TestPodsEndAlthoughTheStoreWasAway(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a real control plane")
-	}
-	ownStore(t)
-	c := start(t, Options{})
-	client := connect(t, c.Kubeconfig())
-	const pods = 100
-	for n := range pods { // one ends every few milliseconds, for two seconds
-		createPod(t, client, fmt.Sprint("ends-", n), corev1.RestartPolicyNever,
-			map[string]string{"simulation.stoic/exit-code": "0", "simulation.stoic/run-for": fmt.Sprintf("%dms", 1000+20*n)})
-	}
-	awaitPhase(t, client, "ends-0", corev1.PodSucceeded)
-	for range 3 {
-		if err := c.Save(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for n := range pods {
-		awaitPhase(t, client, fmt.Sprint("ends-", n), corev1.PodSucceeded)
-	}
-	if err := c.Stop(); err != nil {
-		t.Error(err)
-	}
-}
