@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -79,27 +78,6 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-func TestSerialNumbersDiffer(t *testing.T) {
-	a := authority(t)
-	seen := map[string]bool{}
-	for range 20 {
-		p, err := a.Client(Identity{User: "alice"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		block, _ := pem.Decode(p.Certificate)
-		certificate, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		serial := certificate.SerialNumber.String()
-		if seen[serial] {
-			t.Fatalf("serial number %s twice", serial)
-		}
-		seen[serial] = true
-	}
-}
-
 func TestKubeconfigIsSelfContained(t *testing.T) {
 	a := authority(t)
 	p, err := a.Client(Identity{User: "alice"})
@@ -128,17 +106,5 @@ func TestKubeconfigIsSelfContained(t *testing.T) {
 	}
 	if content, err = a.Kubeconfig("https://127.0.0.1:1", p, "plug"); err != nil || !bytes.Contains(content, []byte(`"name": "plug"`)) {
 		t.Errorf("the plugin is not named: %v\n%s", err, content)
-	}
-}
-
-func TestSigningKeyIsAPair(t *testing.T) {
-	p, err := SigningKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, _ := pem.Decode(p.Certificate)
-	private, _ := pem.Decode(p.Key)
-	if public == nil || public.Type != "PUBLIC KEY" || private == nil || private.Type != "PRIVATE KEY" {
-		t.Error("the signing key is not PEM encoded as kube-apiserver wants it")
 	}
 }

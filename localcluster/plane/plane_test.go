@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -147,15 +146,6 @@ func TestEverythingListensOnLoopbackOnly(t *testing.T) {
 	}
 }
 
-func TestHistoryIsKeptOnDemand(t *testing.T) {
-	for keeps, want := range map[bool]int{false: 0, true: 1} {
-		args := strings.Join(layout{dir: "/d"}.arguments(apiserver, ports{}, Options{History: keeps}), " ")
-		if got := strings.Count(args, "--etcd-compaction-interval=0"); got != want {
-			t.Errorf("history %v: told %d times not to compact: %s", keeps, got, args)
-		}
-	}
-}
-
 func TestPrepareWritesPrivateFiles(t *testing.T) {
 	l := layout{dir: filepath.Join(t.TempDir(), "new")}
 	secrets, err := l.prepare()
@@ -186,98 +176,5 @@ func TestPrepareWritesPrivateFiles(t *testing.T) {
 	}
 	if err := l.remove(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestManifests(t *testing.T) {
-	dir := t.TempDir()
-	for name, content := range map[string]string{
-		"b.yaml":    "# only a comment\n---\nkind: B1\n--- # next\nkind: B2\n",
-		"a.json":    `{"kind": "A"}`,
-		"README.md": "not a manifest",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	documents, err := manifests([]string{dir, filepath.Join(dir, "a.json")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, document := range documents {
-		got = append(got, string(document))
-	}
-	want := []string{`{"kind": "A"}`, "kind: B1", "kind: B2", `{"kind": "A"}`}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if _, err := manifests([]string{filepath.Join(dir, "none")}); err == nil {
-		t.Error("a missing manifest was accepted")
-	}
-}
-
-func TestEstablished(t *testing.T) {
-	for text, want := range map[string]bool{
-		`{}`:                   false,
-		`{"status":"Failure"}`: false,
-		`{"status":{"conditions":[{"type":"NamesAccepted","status":"True"}]}}`: false,
-		`{"status":{"conditions":[{"type":"Established","status":"False"}]}}`:  false,
-		`{"status":{"conditions":[{"type":"Established","status":"True"}]}}`:   true,
-	} {
-		var d definition
-		if err := json.Unmarshal([]byte(text), &d); err != nil {
-			t.Fatal(err)
-		}
-		if d.established() != want {
-			t.Errorf("%s: established %v, want %v", text, !want, want)
-		}
-	}
-}
-
-// TestGangSchedulingOnDemand: the feature gates are given to the parts that know them, and to no other; each release knows its own.
-func TestGangSchedulingOnDemand(t *testing.T) {
-	o, err := ParseOptions([]string{"--dir", t.TempDir(), "--gang-scheduling"}, io.Discard)
-	if err != nil || !o.GangScheduling {
-		t.Fatal(o, err)
-	}
-	for release, want := range map[string]struct{ gates, served string }{
-		"v1.36.3": {"--feature-gates=GenericWorkload=true,GangScheduling=true", "scheduling.k8s.io/v1alpha2=true"},
-		"v1.37.2": {"--feature-gates=GenericWorkload=true", "scheduling.k8s.io/v1beta1=true"},
-	} {
-		o.Version = release
-		for part, knows := range map[string]bool{store: false, apiserver: true, controllers: true, scheduler: true, kubelets: false} {
-			for _, asked := range []bool{true, false} {
-				o.GangScheduling = asked
-				args := layout{dir: "/d"}.arguments(part, ports{}, o)
-				if got := slices.Contains(args, want.gates); got != (knows && asked) {
-					t.Errorf("%s of %s, asked for %v: %s", part, release, asked, args)
-				}
-				if got := slices.Contains(args, "--runtime-config="+want.served); got != (part == apiserver && asked) {
-					t.Errorf("%s of %s, asked for %v: %s", part, release, asked, args)
-				}
-			}
-		}
-	}
-}
-
-// TestStrictOnDemand: the API server alone asks for rights to finalizers, and whoever serves objects does not begin a watch with them.
-func TestStrictOnDemand(t *testing.T) {
-	o, err := ParseOptions([]string{"--dir", t.TempDir(), "--strict"}, io.Discard)
-	if err != nil || !o.Strict {
-		t.Fatal(o, err)
-	}
-	for part, want := range map[string]struct{ finalizers, lists bool }{
-		store: {}, apiserver: {finalizers: true, lists: true}, definitionsServer: {lists: true}, controllers: {}, scheduler: {}, kubelets: {}} {
-		for _, asked := range []bool{true, false} {
-			o.Strict = asked
-			args := strings.Join(layout{dir: "/d"}.arguments(part, ports{}, o), " ")
-			if got := strings.Contains(args, "OwnerReferencesPermissionEnforcement"); got != (want.finalizers && asked) {
-				t.Errorf("%s, asked for %v: %s", part, asked, args)
-			}
-			if got := strings.Contains(args, "WatchList=false"); got != (want.lists && asked) {
-				t.Errorf("%s, asked for %v: %s", part, asked, args)
-			}
-		}
 	}
 }

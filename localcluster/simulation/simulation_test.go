@@ -2,11 +2,8 @@ package simulation
 
 import (
 	"bytes"
-	"encoding/json"
-	"regexp"
 	"strings"
 	"testing"
-	"text/template"
 
 	"sigs.k8s.io/yaml"
 )
@@ -55,57 +52,6 @@ func TestStagesTouchOnlyThePodTheyWereMadeFor(t *testing.T) {
 	}
 	if pods != 4 {
 		t.Errorf("%d stages of pods, want start, finish, restart and delete", pods)
-	}
-}
-
-// TestTemplatesParse finds misspelled actions without kwok. The functions are
-// stand-ins: only their names matter.
-func TestTemplatesParse(t *testing.T) {
-	functions := template.FuncMap{}
-	for _, name := range strings.Fields("Now Quote NodeIPsWith PodIPsWith add1 atoi date dateModify dict dig list merge now omit regexMatch ternary toJson") {
-		functions[name] = func(...any) string { return "" }
-	}
-	for _, s := range readStages(t) {
-		for _, step := range s.Spec.Steps {
-			if step.Patch == nil {
-				continue
-			}
-			if _, err := template.New(s.Metadata.Name).Funcs(functions).Parse(step.Patch.Template); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-}
-
-func TestEveryAnnotationIsDocumented(t *testing.T) {
-	documented := "exit-code run-for restarts terminate-after"
-	for _, found := range regexp.MustCompile(`annotations[^"\n]*"simulation\.stoic/([a-z-]+)"`).FindAllSubmatch(Stages(), -1) {
-		if !strings.Contains(documented, string(found[1])) {
-			t.Errorf("the annotation %s is not in doc.go", found[1])
-		}
-	}
-}
-
-func TestNodesDiffer(t *testing.T) {
-	seen := map[string]bool{}
-	for number := range 2000 {
-		content, err := json.Marshal(Node(number, "v1"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var node struct {
-			Metadata struct{ Name string }
-			Status   struct{ Addresses []struct{ Address string } }
-		}
-		if err := json.Unmarshal(content, &node); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range []string{node.Metadata.Name, node.Status.Addresses[0].Address} {
-			if seen[name] {
-				t.Fatalf("node %d has the name or address %s of another", number, name)
-			}
-			seen[name] = true
-		}
 	}
 }
 

@@ -2,11 +2,7 @@ package dropin
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os/exec"
-	"path/filepath"
+	"go/types"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	former "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	formerclient "github.com/kubeflow/training-operator/pkg/client/clientset/versioned/typed/kubeflow.org/v1"
+	"golang.org/x/tools/go/packages"
 
 	ours "stoic/clients/go/pkg/apis/kubeflow.org/v1"
 	ourclient "stoic/clients/go/pkg/client/clientset/versioned/typed/kubeflow.org/v1"
@@ -128,51 +125,19 @@ func TestGoClientConstants(t *testing.T) {
 	}
 }
 
-// constantsOf returns the exported constants of a package: the text after the equals sign, by name.
+// constantsOf returns the values of the exported constants of a package, by name.
 func constantsOf(t *testing.T, path string) map[string]string {
 	t.Helper()
-	folder, err := exec.Command("go", "list", "-f", "{{.Dir}}", path).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(folder)), "*.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("files of %s: %d, %v", path, len(files), err)
+	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedTypes}, path)
+	if err != nil || len(loaded) != 1 || loaded[0].Types == nil {
+		t.Fatalf("%s: %v, %v", path, loaded, err)
 	}
 	found := map[string]string{}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, decl := range parsed.Decls {
-			group, is := decl.(*ast.GenDecl)
-			if !is || group.Tok != token.CONST {
-				continue
-			}
-			for _, spec := range group.Specs {
-				of := spec.(*ast.ValueSpec)
-				for i, name := range of.Names {
-					if name.IsExported() && i < len(of.Values) {
-						found[name.Name] = text(of.Values[i])
-					}
-				}
-			}
+	scope := loaded[0].Types.Scope()
+	for _, name := range scope.Names() {
+		if constant, is := scope.Lookup(name).(*types.Const); is && constant.Exported() {
+			found[name] = constant.Val().ExactString()
 		}
 	}
 	return found
-}
-
-// text returns the text of a literal or a name.
-func text(value ast.Expr) string {
-	switch v := value.(type) {
-	case *ast.BasicLit:
-		return v.Value
-	case *ast.Ident:
-		return v.Name
-	}
-	return fmt.Sprintf("%T", value)
 }

@@ -32,10 +32,6 @@ func allPrograms(t *testing.T) []program {
 		{"Argo Workflows", workflowStep(t)},
 		{"Katib", katibTrial(t)},
 		{"Kueue", kueueState},
-		{"Flyte", flytePhase},
-		{"Python SDK", sdkWait},
-		{"Pipelines", pipelinesState},
-		{"arena", arenaState},
 	}
 }
 
@@ -263,53 +259,6 @@ func kueueState(j job) string {
 		}
 	}
 	return strings.Join(seen, "+")
-}
-
-// flytePhase is what Flyte reads ten seconds after the creation of a job: the condition that is True and has the newest transition.
-// Flyte knows no Suspended.
-func flytePhase(j job) string {
-	phases := map[string]string{"Created": "queued", "Running": "running", "Restarting": "running", "Succeeded": "success", "Failed": "failure"}
-	all := slices.DeleteFunc(j.conditions(), func(c condition) bool { return c.Status != "True" })
-	slices.SortStableFunc(all, func(a, b condition) int { return strings.Compare(b.LastTransitionTime, a.LastTransitionTime) })
-	if len(all) == 0 {
-		return "queued"
-	}
-	if phase, known := phases[all[0].Type]; known {
-		return phase
-	}
-	return "error"
-}
-
-// sdkWait is what wait_for_job_conditions of the Python SDK 1.9 does when it waits for Succeeded.
-func sdkWait(j job) string {
-	switch {
-	case j.isTrue("Failed"):
-		return "raises"
-	case j.isTrue("Succeeded"):
-		return "returns"
-	}
-	return "waits"
-}
-
-// pipelinesState is what the launchers of old Kubeflow Pipelines components read: the last condition.
-func pipelinesState(j job) string {
-	if all := j.conditions(); len(all) > 0 {
-		last := all[len(all)-1]
-		if last.Status == "True" && (last.Type == "Succeeded" || last.Type == "Failed") {
-			return last.Type
-		}
-	}
-	return "waits"
-}
-
-// arenaState is what arena reads: the first of these conditions that is True.
-func arenaState(j job) string {
-	for _, conditionType := range []string{"Succeeded", "Failed", "Running"} {
-		if j.isTrue(conditionType) {
-			return conditionType
-		}
-	}
-	return "pending"
 }
 
 func encode(j job) []byte {

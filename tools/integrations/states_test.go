@@ -27,7 +27,7 @@ func (j job) isKind(apiVersion, kind string) bool {
 }
 
 // condition is a condition of the status, with the fields that programs read.
-type condition struct{ Type, Status, Message, LastTransitionTime string }
+type condition struct{ Type, Status, Message string }
 
 func (j job) conditions() []condition {
 	list, _, _ := unstructured.NestedSlice(j.Object, "status", "conditions")
@@ -38,7 +38,7 @@ func (j job) conditions() []condition {
 			value, _ := fields[field].(string)
 			return value
 		}
-		all = append(all, condition{text("type"), text("status"), text("message"), text("lastTransitionTime")})
+		all = append(all, condition{text("type"), text("status"), text("message")})
 	}
 	return all
 }

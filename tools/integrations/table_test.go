@@ -9,25 +9,25 @@ import (
 
 // table says what each program makes of a job in each state. docs/integrations.md shows the first columns.
 const table = `
-state                   | Argo CD     | Flux       | kstatus     | Argo Workflows | Katib     | Kueue        | Flyte   | Python SDK | Pipelines | arena
-new                     | Progressing | waits      | Current     | running        | running   |              | queued  | waits      | waits     | pending
-created                 | Progressing | InProgress | Current     | running        | running   |              | queued  | waits      | waits     | pending
-running                 | Progressing | InProgress | Current     | running        | running   | ready+active | running | waits      | waits     | Running
-restarting              | Progressing | InProgress | Current     | running        | running   |              | running | waits      | waits     | pending
-running-again           | Progressing | InProgress | Current     | running        | running   | ready+active | running | waits      | waits     | Running
-suspended               | Suspended   | InProgress | Current     | running        | running   | suspended    | queued  | waits      | waits     | pending
-suspended-while-running | Suspended   | InProgress | Current     | running        | running   | suspended    | error   | waits      | waits     | pending
-resumed                 | Progressing | InProgress | Current     | running        | running   | ready+active | running | waits      | waits     | Running
-succeeded               | Healthy     | Current    | Current     | succeeded      | succeeded | Succeeded    | success | returns    | Succeeded | Succeeded
-failed                  | Degraded    | Failed     | Current     | failed         | failed    | Failed       | failure | raises     | Failed    | Failed
-unobserved              | Progressing | InProgress | InProgress  | running        | running   | ready+active | running | waits      | waits     | Running
-rejected                | Degraded    | Failed     | Failed      | failed         | failed    | Failed       | failure | raises     | Failed    | Failed
-repaired                | Progressing | InProgress | Current     | running        | running   | ready+active | running | waits      | waits     | Running
-rejected-edit-suspended | Degraded    | Failed     | Failed      | running        | running   | suspended    | queued  | waits      | waits     | pending
-rejected-edit           | Degraded    | Failed     | Failed      | running        | running   | ready+active | running | waits      | waits     | Running
-repaired-edit           | Progressing | InProgress | Current     | running        | running   | ready+active | running | waits      | waits     | Running
-rejected-edit-succeeded | Degraded    | Failed     | Failed      | succeeded      | succeeded | Succeeded    | success | returns    | Succeeded | Succeeded
-deleted                 | Progressing | InProgress | Terminating | running        | running   | ready+active | running | waits      | waits     | Running
+state                   | Argo CD     | Flux       | kstatus     | Argo Workflows | Katib     | Kueue
+new                     | Progressing | waits      | Current     | running        | running   |
+created                 | Progressing | InProgress | Current     | running        | running   |
+running                 | Progressing | InProgress | Current     | running        | running   | ready+active
+restarting              | Progressing | InProgress | Current     | running        | running   |
+running-again           | Progressing | InProgress | Current     | running        | running   | ready+active
+suspended               | Suspended   | InProgress | Current     | running        | running   | suspended
+suspended-while-running | Suspended   | InProgress | Current     | running        | running   | suspended
+resumed                 | Progressing | InProgress | Current     | running        | running   | ready+active
+succeeded               | Healthy     | Current    | Current     | succeeded      | succeeded | Succeeded
+failed                  | Degraded    | Failed     | Current     | failed         | failed    | Failed
+unobserved              | Progressing | InProgress | InProgress  | running        | running   | ready+active
+rejected                | Degraded    | Failed     | Failed      | failed         | failed    | Failed
+repaired                | Progressing | InProgress | Current     | running        | running   | ready+active
+rejected-edit-suspended | Degraded    | Failed     | Failed      | running        | running   | suspended
+rejected-edit           | Degraded    | Failed     | Failed      | running        | running   | ready+active
+repaired-edit           | Progressing | InProgress | Current     | running        | running   | ready+active
+rejected-edit-succeeded | Degraded    | Failed     | Failed      | succeeded      | succeeded | Succeeded
+deleted                 | Progressing | InProgress | Terminating | running        | running   | ready+active
 `
 
 // parseTable returns what the table says by state and program.
