@@ -25,7 +25,8 @@ type example struct {
 	// dependents of an object are told by what show returns for each of them.
 	dependents runtimeschema.GroupVersionResource
 	show       func(*unstructured.Unstructured) string
-	created    []string // for an object with the name web
+	below      []runtimeschema.GroupVersionResource // what the dependents own
+	created    []string                             // for an object with the name web
 	// change is a merge patch after which the operator makes more than one write; stop says which of them is refused: the operator
 	// is killed then. In the end there are the dependents that changed says.
 	change  string
@@ -33,6 +34,8 @@ type example struct {
 	changed []string
 	// unused are rights that these tests do not need, with what needs them.
 	unused map[right]string
+	// label is what the operator finds its dependents by, and puts back; "" if it releases what loses its labels.
+	label string
 }
 
 func (e example) user() string { return "system:serviceaccount:" + e.home + ":" + e.account }
@@ -54,7 +57,7 @@ func (e example) sound(name string) string {
 
 func fooBarExample() example {
 	return example{
-		folder: "foobar", home: "test-operators", account: "foobar-operator", prefix: "foobar_operator",
+		folder: "foobar", label: "test.example.com/operator", home: "test-operators", account: "foobar-operator", prefix: "foobar_operator",
 		crds:       []string{"foobars-open.yaml", "clusterfoobars-open.yaml"},
 		resource:   runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobars"},
 		kind:       "FooBar",
@@ -84,7 +87,7 @@ func fooBarExample() example {
 
 func fooExample() example {
 	return example{
-		folder: "foo", home: "test-operators", account: "foo-operator", prefix: "foo_operator",
+		folder: "foo", label: "samplecontroller.k8s.io/operator", home: "test-operators", account: "foo-operator", prefix: "foo_operator",
 		crds:       []string{"foos-open.yaml"},
 		resource:   runtimeschema.GroupVersionResource{Group: "samplecontroller.k8s.io", Version: "v1alpha1", Resource: "foos"},
 		kind:       "Foo",
@@ -112,13 +115,14 @@ func fooExample() example {
 // fooBarSetExample has objects of two levels: the Jobs of its tasks are not its dependents, and run all the same.
 func fooBarSetExample() example {
 	return example{
-		folder: "foobarset", home: "test-operators", account: "foobarset-operator", prefix: "foobarset_operator",
+		folder: "foobarset", label: "test.example.com/operator", home: "test-operators", account: "foobarset-operator", prefix: "foobarset_operator",
 		crds:       []string{"foobarsets-open.yaml", "foobartasks-open.yaml"},
 		resource:   runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobarsets"},
 		kind:       "FooBarSet",
 		spec:       `{count: 2, template: {image: "a:1"}}`,
 		ready:      "Ready True Running",
 		dependents: runtimeschema.GroupVersionResource{Group: "test.example.com", Version: "v1alpha1", Resource: "foobartasks"},
+		below:      []runtimeschema.GroupVersionResource{{Group: "batch", Version: "v1", Resource: "jobs"}},
 		show:       func(u *unstructured.Unstructured) string { return textAt(u, "spec", "image") },
 		created:    []string{"a:1", "a:1"},
 		change:     `{"spec":{"template":{"image":"a:2"}}}`,
@@ -144,7 +148,7 @@ func cronTabExample() example {
 	last := began.Add(-100 * time.Hour).UTC().Format(time.RFC3339)
 	const image = `, image: "busybox:1"}`
 	return example{
-		folder: "crontab", home: "crontab-operators", account: "crontab-operator", prefix: "crontab_operator",
+		folder: "crontab", label: "stable.example.com/crontab", home: "crontab-operators", account: "crontab-operator", prefix: "crontab_operator",
 		crds:       []string{"crontabs-open.yaml"},
 		resource:   runtimeschema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"},
 		kind:       "CronTab",

@@ -13,6 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -91,6 +92,7 @@ func (i *installed) smoke(t *testing.T) {
 	i.awaitDependents(t, ns, i.created)
 	i.awaitReady(t, ns, "web")
 	i.isRefusedByCRD(t, ns)
+	i.labelIsRestored(t, ns)
 	i.crashedBetweenWrites(t, ns, p)
 
 	i.kubectl(t, nil, "-n", ns, "delete", i.resource.Resource, "web", "--timeout=3m")
@@ -261,6 +263,28 @@ func (i *installed) isRefusedByCRD(t *testing.T, ns string) {
 	m := i.malformed[0]
 	if out, err := i.tryKubectl([]byte(i.manifest("refused", m.spec)), "-n", ns, "create", "-f", "-"); err == nil || !strings.Contains(out, "spec.") {
 		t.Errorf("the CRD accepts %s: %s", m.name, out)
+	}
+}
+
+// labelIsRestored: a dependent that has lost its label is not in the cache any more. It is read from the API server, and gets the
+// label again.
+func (i *installed) labelIsRestored(t *testing.T, ns string) {
+	t.Helper()
+	if i.label == "" {
+		return
+	}
+	for _, of := range append([]runtimeschema.GroupVersionResource{i.dependents}, i.below...) {
+		dependents := i.dynamic.Resource(of).Namespace(ns)
+		list, err := dependents.List(t.Context(), metav1.ListOptions{LabelSelector: i.label})
+		if err != nil || len(list.Items) == 0 {
+			t.Fatalf("no %s with the label %s: %v", of.Resource, i.label, err)
+		}
+		name := list.Items[0].GetName()
+		mergePatch(t, dependents, name, `{"metadata":{"labels":{"`+i.label+`":null}}}`)
+		await(t, "the label of "+name, func() (bool, string) {
+			u, err := dependents.Get(t.Context(), name, metav1.GetOptions{})
+			return err == nil && u.GetUID() == list.Items[0].GetUID() && u.GetLabels()[i.label] != "", fmt.Sprint(err)
+		})
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -61,17 +60,6 @@ func metricsOfJobs(t *testing.T, r *rig) {
 			return strings.Contains(p.Text(), `"level":"debug"`) && strings.Contains(p.Text(), `"from":"info","to":"debug"`), p.Tail()
 		})
 	})
-	t.Run("one line for a transition", func(t *testing.T) {
-		lines := regexp.MustCompile(`"level":"info".*"msg":"status".*"object":"metrics/(?:short|long)".*"summary":"(\w+) `).FindAllStringSubmatch(p.Text(), -1)
-		got := map[string]int{}
-		for _, line := range lines {
-			got[line[1]]++
-		}
-		if diff := cmp.Diff(map[string]int{"Created": 2, "Running": r.started(t, ns), "Succeeded": 1}, got); diff != "" {
-			t.Errorf("lines by state (-want +got):\n%s", diff)
-		}
-	})
-
 	p.stop(t)
 	p = r.operator(t, ns, "--enable-scheme=TFJob")
 	for name := range samples {

@@ -128,7 +128,7 @@ func mpi2Success(t *testing.T, r *rig) {
 // mpi2Failure: a launcher that fails is retried as often as backoffLimit says, also if its own policy is Never (mpi-operator 651).
 func mpi2Failure(t *testing.T, r *rig) {
 	ns := r.namespace(t, "mpi-failure")
-	r.apply(t, ns, mpi2Manifest("pi", "", "{backoffLimit: 1, cleanPodPolicy: All, ttlSecondsAfterFinished: 20}",
+	r.apply(t, ns, mpi2Manifest("pi", "", "{backoffLimit: 1, cleanPodPolicy: All, ttlSecondsAfterFinished: 5}",
 		`{simulation.stoic/exit-code: "3", simulation.stoic/run-for: 1s}`, 1, ""))
 	head := r.awaitState(t, ns, "pi", training.Failed)
 	if c := head.Status.Condition(training.Failed); c.Reason != "BackoffLimitExceeded" || head.Status.ReplicaStatuses["Launcher"].Failed != 2 {

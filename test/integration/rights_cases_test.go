@@ -24,8 +24,6 @@ type shortage struct {
 	before func(t *testing.T, r *rig, ns string) // by an administrator, before the operator starts
 	reach  func(t *testing.T, r *rig, ns string) // while it runs
 	heals  func(t *testing.T, r *rig, ns string) // what becomes true once the right is granted
-	// instead replaces all of that.
-	instead func(t *testing.T, r *rig, s shortage)
 }
 
 type refusal struct{ verb, resource, words string }
@@ -36,7 +34,7 @@ func alike() map[string]string {
 		"workloads.scheduling.k8s.io": "podgroups.scheduling.volcano.sh", "horizontalpodautoscalers.autoscaling": "podgroups.scheduling.volcano.sh",
 		"priorityclasses.scheduling.k8s.io": "podgroups.scheduling.volcano.sh", "jobs.batch": "podgroups.scheduling.volcano.sh", "jobs/status.batch": "tfjobs/status.kubeflow.org",
 		"configmaps": "podgroups.scheduling.volcano.sh", "secrets": "podgroups.scheduling.volcano.sh", "serviceaccounts": "podgroups.scheduling.volcano.sh",
-		"rolebindings.rbac.authorization.k8s.io": "podgroups.scheduling.volcano.sh"}
+		"roles.rbac.authorization.k8s.io": "podgroups.scheduling.volcano.sh", "rolebindings.rbac.authorization.k8s.io": "podgroups.scheduling.volcano.sh"}
 	for _, kind := range kinds.Served() {
 		if kind.Name != "TFJob" {
 			for _, sub := range []string{"", "/status", "/finalizers"} {
@@ -47,9 +45,21 @@ func alike() map[string]string {
 	return same
 }
 
+// shownElsewhere returns rights that concern no job, with the test that shows that they are needed.
+func shownElsewhere() map[right]string {
+	const lease = "coordination.k8s.io"
+	return map[right]string{
+		{"get", lease, "leases"}:                                   "TestLeaderElection",
+		{"create", lease, "leases"}:                                "TestLeaderElection",
+		{"update", lease, "leases"}:                                "TestLeaderElection",
+		{"create", "authentication.k8s.io", "tokenreviews"}:        "TestMetrics/secure",
+		{"create", "authorization.k8s.io", "subjectaccessreviews"}: "TestMetrics/secure",
+	}
+}
+
 // shortages returns all cases.
 func shortages() []shortage {
-	return slices.Concat(ofJobs(), ofPods(), ofGroups(), ofLaunchers(), ofProcess())
+	return slices.Concat(ofJobs(), ofPods(), ofGroups(), ofLaunchers())
 }
 
 // listAndWatch returns the cases of what is listed and watched: the operator does that when it starts.
@@ -125,34 +135,8 @@ func ofGroups() []shortage {
 			heals: func(t *testing.T, r *rig, ns string) { r.awaitDependent(t, of, ns, jobName, false) }}))
 }
 
-// ofLaunchers: what the launcher of an MPIJob needs to start processes in its workers.
+// ofLaunchers: what the launcher of an MPIJob needs to start processes in its workers. A user can grant only rights that he has.
 func ofLaunchers() []shortage {
-	const group = "rbac.authorization.k8s.io"
-	failed := training.ReasonCreateDependentFailed
-	return like(shortage{kind: kinds.MPIJob()}, append(listAndWatch(group, "roles", shortage{}),
-		shortage{right: right{"create", group, "roles"}, reach: begins, heals: runs, event: failed},
-		shortage{right: right{"get", group, "roles"}, before: ownedRole, heals: roleIsLabelled},
-		shortage{right: right{"patch", group, "roles"}, before: ownedRole, heals: roleIsLabelled},
-		// A user can grant only rights that he has.
-		shortage{right: right{"create", "", "pods/exec"}, reach: begins, heals: roleNamesWorker, event: failed,
-			refused: refusal{"grant", "roles", "is attempting to grant RBAC permissions not currently held"}}))
-}
-
-// ofProcess: what concerns no job.
-func ofProcess() []shortage {
-	const lease = "coordination.k8s.io"
-	all := []shortage{
-		{right: right{"get", lease, "leases"}, instead: leaseMissing},
-		{right: right{"create", lease, "leases"}, instead: leaseMissing},
-		{right: right{"update", lease, "leases"}, instead: leaseLost},
-		{right: right{"create", "authentication.k8s.io", "tokenreviews"}, instead: nobodyReadsMetrics, flags: []string{"--metrics-secure"}},
-		{right: right{"create", "authorization.k8s.io", "subjectaccessreviews"}, instead: nobodyReadsMetrics, flags: []string{"--metrics-secure"}},
-	}
-	for i := range all {
-		all[i].kind = kinds.TFJob()
-		if all[i].group == lease {
-			all[i].flags = []string{"--leader-elect", "--leader-election-namespace=" + all[i].name()}
-		}
-	}
-	return all
+	return []shortage{{right: right{"create", "", "pods/exec"}, kind: kinds.MPIJob(), reach: begins, heals: runs, event: training.ReasonCreateDependentFailed,
+		refused: refusal{"grant", "roles", "is attempting to grant RBAC permissions not currently held"}}}
 }

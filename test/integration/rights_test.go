@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -132,10 +131,10 @@ func TestEachRightHasItsCase(t *testing.T) {
 		}
 		shown[s.right.String()] = true
 	}
-	same := alike()
+	same, others := alike(), shownElsewhere()
 	for one := range shipped {
 		resource := strings.TrimSuffix(one.resource+"."+one.group, ".")
-		if !shown[one.String()] && !shown[one.verb+" "+same[resource]] {
+		if !shown[one.String()] && !shown[one.verb+" "+same[resource]] && others[one] == "" {
 			t.Errorf("%s is given, and no case shows what is without it", one)
 		}
 	}
@@ -174,10 +173,6 @@ func (s shortage) run(t *testing.T, r *rig, all []rbacv1.PolicyRule) {
 	})
 	if s.before != nil {
 		s.before(t, r, ns)
-	}
-	if s.instead != nil {
-		s.instead(t, r, s)
-		return
 	}
 	p := s.operator(t, r)
 	if s.reach != nil {
@@ -289,70 +284,4 @@ func (r *rig) bind(t *testing.T, user string, rules []rbacv1.PolicyRule) {
 	if _, err := r.typed.RbacV1().ClusterRoleBindings().Create(context.Background(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// TestTroubleshooting: the page has a row for each right with a case, with its event if there is one.
-func TestTroubleshooting(t *testing.T) {
-	full(t)
-	text, err := os.ReadFile(filepath.Join(root, "docs/troubleshooting.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := regexp.MustCompile("(?m)^\\| ((?:`\\w+`(?:, )?)+) \\| ((?:`[\\w/]+`(?:, )?)+) \\|(.*)$").FindAllStringSubmatch(string(text), -1)
-	for _, s := range shortages() {
-		at := slices.IndexFunc(rows, func(row []string) bool {
-			return strings.Contains(row[1], "`"+s.verb+"`") && strings.Contains(row[2], "`"+s.resource+"`")
-		})
-		if at < 0 {
-			t.Errorf("%s has no row", s.right)
-		} else if !strings.Contains(rows[at][3], s.event) {
-			t.Errorf("the row of %s does not have the event %s: %s", s.right, s.event, rows[at][0])
-		}
-	}
-}
-
-// leaseMissing: without the lease the operator waits, and the process does not fail.
-func leaseMissing(t *testing.T, r *rig, s shortage) {
-	ns := s.name()
-	p := s.operator(t, r)
-	r.apply(t, ns, jobOf(r.kind, nil, ""))
-	s.shows(t, r, p)
-	if n, found := p.metric(t, "leader_election_master_status"); !found || n != 0 {
-		t.Errorf("without the lease leader_election_master_status is %v, %v", n, found)
-	}
-	s.grant(t, r, shippedRules(t))
-	runs(t, r, ns)
-}
-
-// leaseLost: a lease that cannot be renewed is lost, and the process ends, as it must. The process that the kubelet then starts
-// waits, and does not end again.
-func leaseLost(t *testing.T, r *rig, s shortage) {
-	ns := s.name()
-	r.apply(t, ns, jobOf(r.kind, nil, ""))
-	start := func() *operator.Process {
-		p, err := operator.Start(operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: r.cluster.UserKubeconfig(ns),
-			Namespace: ns, Flags: s.flags, Log: filepath.Join(t.TempDir(), "log")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = p.Kill() }) // the first has ended
-		return p
-	}
-	says := inLog(s.words())
-	first := start()
-	await(t, "the lease to be lost", func() (bool, string) { return !first.Alive(), first.Tail() })
-	if text := first.Text(); first.Exit() == nil || !strings.Contains(text, says) || !strings.Contains(text, "the lease was lost") {
-		t.Errorf("it ended with %v:\n%s", first.Exit(), first.Tail())
-	}
-	second := start()
-	await(t, "the log to say what is missing", func() (bool, string) { return strings.Contains(second.Text(), says), second.Tail() })
-	if !second.Alive() || !second.Ready(t.Context()) {
-		t.Errorf("the second has ended, or is not ready:\n%s", second.Tail())
-	}
-	s.grant(t, r, shippedRules(t))
-	await(t, "the second to have the lease", func() (bool, string) {
-		n, found, err := second.Sample(t.Context(), "leader_election_master_status")
-		return found && n == 1, fmt.Sprint(n, found, err)
-	})
-	runs(t, r, ns)
 }

@@ -2,16 +2,12 @@ package integration
 
 import (
 	"fmt"
-	"net/http"
-	"strings"
 	"testing"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/schema"
-	"stoic/test/operator"
 	"stoic/training"
 )
 
@@ -128,64 +124,4 @@ func taken(resource string) step {
 
 func conflicts(t *testing.T, r *rig, ns string) {
 	r.awaitReason(t, ns, jobName, training.ReasonNameConflict)
-}
-
-// ownedRole: an earlier operator has created the Role of the job, without labels, or another client has removed them.
-func ownedRole(t *testing.T, r *rig, ns string) {
-	begins(t, r, ns)
-	isController := true
-	owner := metav1.OwnerReference{APIVersion: r.kind.APIVersion(), Kind: r.kind.Name, Name: jobName, UID: r.raw(t, ns, jobName).GetUID(),
-		Controller: &isController, BlockOwnerDeletion: &isController}
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: jobName + "-launcher", OwnerReferences: []metav1.OwnerReference{owner}}}
-	if _, err := r.typed.RbacV1().Roles(ns).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// roleIsLabelled: the Role belongs to the job, and the cache has it.
-func roleIsLabelled(t *testing.T, r *rig, ns string) {
-	t.Helper()
-	r.awaitRole(t, ns, func(role *rbacv1.Role) bool { return role.Labels[training.LabelJob] == jobName })
-}
-
-// roleNamesWorker: the Role of the job lets its launcher exec into the workers that run.
-func roleNamesWorker(t *testing.T, r *rig, ns string) {
-	t.Helper()
-	r.awaitRole(t, ns, func(role *rbacv1.Role) bool { return strings.Contains(fmt.Sprint(role.Rules), jobName+"-worker-0") })
-}
-
-func (r *rig) awaitRole(t *testing.T, ns string, is func(*rbacv1.Role) bool) {
-	t.Helper()
-	await(t, "the Role of the launcher", func() (bool, string) {
-		role, err := r.typed.RbacV1().Roles(ns).Get(t.Context(), jobName+"-launcher", metav1.GetOptions{})
-		return err == nil && is(role), fmt.Sprint(role, err)
-	})
-}
-
-// nobodyReadsMetrics: with --metrics-secure, the operator cannot find out who may read the metrics.
-func nobodyReadsMetrics(t *testing.T, r *rig, s shortage) {
-	ns := s.name()
-	p := &process{operator.InTest(t, operator.Options{Command: operator.Stoic(build(t, ".", r.flags...)), Kubeconfig: r.cluster.UserKubeconfig(ns),
-		Namespace: ns, Flags: s.flags})}
-	token := r.token(t, ns, "prometheus")
-	reader := metav1.ObjectMeta{Name: "reader-" + ns}
-	if _, err := r.typed.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: reader,
-		Rules: []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	r.kubectl(t, nil, "create", "clusterrolebinding", reader.Name, "--clusterrole="+reader.Name, "--serviceaccount="+ns+":prometheus")
-	get := func() (int, string) { return p.scrape(t, "/metrics", token) }
-	if code, body := get(); code != http.StatusServiceUnavailable || strings.Contains(body, "# HELP") {
-		t.Errorf("without the right to find out who asks: %d %.200s", code, body)
-	}
-	await(t, "the log to say what is missing", func() (bool, string) {
-		get()
-		return strings.Contains(p.Text(), inLog(s.words())), p.Tail()
-	})
-	p.answers(t, http.StatusOK)
-	s.grant(t, r, shippedRules(t))
-	await(t, "the metrics, which tell of the refusals", func() (bool, string) {
-		code, body := get()
-		return code == http.StatusOK && strings.Contains(body, fmt.Sprintf("training_operator_missing_rights_total{resource=%q,verb=%q}", s.resource, s.verb)), fmt.Sprintf("%d %.200s", code, body)
-	})
 }

@@ -22,7 +22,6 @@ import (
 	"stoic/cli/cluster"
 	versionsmanifest "stoic/controller/conversion/manifest"
 	"stoic/convert/versions"
-	foobarversions "stoic/examples/operators/foobar"
 	"stoic/test/operator"
 	"stoic/test/served"
 	trainingversions "stoic/training/versions"
@@ -64,10 +63,6 @@ func TestVersions(t *testing.T) {
 	tf, mpi := `"tfReplicaSpecs":{"Worker":`+job("tensorflow")+`}`, `"mpiReplicaSpecs":{"Launcher":`+job("mpi")+`,"Worker":`+job("mpi")+`}`
 	training := []string{stoic, "webhook"}
 	all := []*servedKind{
-		{Kind: foobarversions.Versions(), plural: "foobars", command: []string{build(t, "./examples/operators/foobar/cmd", raceDetector()...), "--conversion-only"},
-			open: "test/fixtures/foobars-open.yaml", crd: "examples/operators/foobar/deploy/crd/foobars.yaml",
-			specs: map[string]string{"v1alpha1": `{"target":"a","type":"Copy"}`, "v1beta1": `{"target":"b","mode":"Link"}`},
-			patch: `{"spec":{"mode":"Copy"}}`, patched: `"type":"Copy"`},
 		{Kind: trainingversions.TFJob(), plural: "tfjobs", command: training, open: "test/fixtures/tfjobs-open.yaml", crd: "deploy/crd/tfjobs.yaml",
 			specs: map[string]string{"v1": `{"runPolicy":{"suspend":true,"cleanPodPolicy":"All"},` + tf + `}`, "v1beta2": `{"backoffLimit":3,` + tf + `}`,
 				"v1beta1": `{"cleanPodPolicy":"None",` + tf + `}`, "v1alpha2": `{"ttlSecondsAfterFinished":60,` + tf + `}`},
