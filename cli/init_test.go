@@ -41,9 +41,9 @@ func shell(t *testing.T, folder, line string) (out string) {
 func TestInitOperator(t *testing.T) {
 	operator.Full(t)
 	for name, args := range map[string][]string{
-		"all types":  {"--group", "apps.example.com", "--kind", "FooBar", "--version", "v1", "--fields", "b:int,a:string,c:[]string,d:bool,e:[]int", "--module", "example.com/team/foobar"},
-		"cluster":    {"--group", "x.example.com", "--kind", "String", "--cluster", "--plural", "many-strings", "--fields", "items:[]string"},
-		"odd fields": {"--group", "x.example.com", "--kind", "Controller", "--version", "v2beta3", "--fields", "type:bool,kind:string,func:[]int"},
+		"all types": {"--group", "apps.example.com", "--kind", "FooBar", "--version", "v1", "--fields", "b:int,a:string,c:[]string,d:bool,e:[]int", "--module", "example.com/team/foobar"},
+		"cluster, odd names": {"--group", "x.example.com", "--kind", "Controller", "--version", "v2beta3", "--cluster", "--plural", "many-controllers",
+			"--fields", "type:bool,kind:string,func:[]int,items:[]string"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
