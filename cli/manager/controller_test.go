@@ -1,19 +1,14 @@
 package manager
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -218,86 +213,36 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
-// TestAPIServerDown: the operator waits, its probes report that, and it stops immediately on request.
+// asManager makes this test's program the operator.
+const asManager = "STOIC_TEST_AS_MANAGER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asManager) != "" {
+		os.Exit(Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// TestAPIServerDown: the operator waits, its probes report that, and it stops on request.
 func TestAPIServerDown(t *testing.T) {
 	outside(t)
+	t.Setenv(asManager, "1")
 	for _, more := range []string{"", "--leader-elect"} {
 		t.Run("flags "+more, func(t *testing.T) {
-			if os.Getenv(alone) == "" {
-				inItsOwnProcess(t)
-				return
+			command := []string{os.Args[0], "controller", "--kubeconfig", unreachable(t), "--health-probe-bind-address", "{probes}", "--metrics-bind-address", "{metrics}"}
+			p := operator.Started(t, operator.Options{Command: append(command, strings.Fields(more)...)})
+			operator.Await(t, time.Minute, "the probe of its life", func() (bool, string) {
+				code := p.Probe(t.Context(), "/healthz")
+				return code == http.StatusOK, fmt.Sprint(code)
+			})
+			if code := p.Probe(t.Context(), "/readyz"); code != http.StatusServiceUnavailable {
+				t.Errorf("/readyz answers %d", code)
 			}
-			probes, metrics := free(t), free(t)
-			args := append([]string{"stoic", "controller", "--kubeconfig", unreachable(t), "--health-probe-bind-address", probes,
-				"--metrics-bind-address", metrics}, strings.Fields(more)...)
-			var talk talk
-			ended := make(chan int, 1)
-			go func() { ended <- Main(args, strings.NewReader(""), io.Discard, &talk) }()
-			for until := time.Now().Add(2 * time.Minute); !strings.Contains(talk.String(), `"msg":"starting"`); time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(until) {
-					t.Fatalf("it did not start:\n%s", talk.String())
-				}
-			}
-			for url, want := range map[string]int{"http://" + probes + "/healthz": 200, "http://" + probes + "/readyz": 503, "http://" + metrics + "/metrics": 200} {
-				response, err := http.Get(url)
-				if err != nil {
-					t.Fatal(err)
-				}
-				response.Body.Close()
-				if response.StatusCode != want {
-					t.Errorf("%s answers %d, want %d", url, response.StatusCode, want)
-				}
-			}
-			us, err := os.FindProcess(os.Getpid())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := us.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case code := <-ended:
-				if code != 0 {
-					t.Errorf("code %d\n%s", code, talk.String())
-				}
-			case <-time.After(2 * time.Minute):
-				t.Fatalf("it did not stop:\n%s", talk.String())
+			if _, err := p.Metrics(t.Context()); err != nil {
+				t.Error(err)
 			}
 		})
 	}
-}
-
-// alone is set for a test that runs in a process of its own.
-const alone = "STOIC_TEST_ALONE"
-
-// inItsOwnProcess runs a subtest again in a separate process: the program sets the logger of the Kubernetes libraries once, and
-// goroutines of an earlier run may still read it.
-func inItsOwnProcess(t *testing.T) {
-	t.Helper()
-	parent, child, _ := strings.Cut(t.Name(), "/")
-	test := exec.Command(os.Args[0], "-test.v", "-test.run=^"+parent+"$/^"+child+"$")
-	test.Env = append(os.Environ(), alone+"=1")
-	if out, err := test.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-// talk is a buffer that is written and read at the same time.
-type talk struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (w *talk) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(p)
-}
-
-func (w *talk) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
 }
 
 func kindNames(kinds []*training.Kind) []string {

@@ -102,18 +102,18 @@ func TestCommands(t *testing.T) {
 }
 
 // TestGoVersion: go.mod names the Go version that compiles a release. The other modules and the Dockerfile have the same, and workflows
-// read it from go.mod. setup-go reads the line toolchain, not the line go, which is the minimal version.
+// read it from go.mod.
 func TestGoVersion(t *testing.T) {
 	toolchain := regexp.MustCompile(`(?m)^toolchain go((\d+\.\d+)\.\d+)$`)
 	read := func(path string) string {
 		t.Helper()
-		text, err := os.ReadFile(filepath.Join(root, path))
+		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(text)
 	}
-	said := toolchain.FindStringSubmatch(read("go.mod"))
+	said := toolchain.FindStringSubmatch(read(filepath.Join(root, "go.mod")))
 	if said == nil {
 		t.Fatal("go.mod has no line toolchain")
 	}
@@ -129,10 +129,6 @@ func TestGoVersion(t *testing.T) {
 				continue
 			}
 			modules++
-			path, err := filepath.Rel(root, path)
-			if err != nil {
-				t.Fatal(err)
-			}
 			if own := toolchain.FindStringSubmatch(read(path)); own == nil || own[1] != release {
 				t.Errorf("%s must have toolchain go%s, as go.mod has", path, release)
 			}
@@ -141,31 +137,20 @@ func TestGoVersion(t *testing.T) {
 	if modules < 6 {
 		t.Errorf("found %d modules", modules)
 	}
-	if !strings.Contains(read("Dockerfile"), "\nARG GO=golang:"+release+"\n") {
+	if !strings.Contains(read(filepath.Join(root, "Dockerfile")), "\nARG GO=golang:"+release+"\n") {
 		t.Errorf("the Dockerfile must compile with golang:%s, as go.mod says", release)
 	}
-	installs := 0
 	for name, w := range workflows(t) {
 		for id, j := range w.Jobs {
 			if image := j.Container.Image; image != "" && image != "golang:"+minor+"-bookworm" {
 				t.Errorf("%s, %s: runs in %s; go.mod asks for %s", name, id, image, minor)
 			}
-			for at, s := range j.Steps {
-				if !strings.HasPrefix(s.Uses, "actions/setup-go@") {
-					continue
-				}
-				installs++
-				if s.With["go-version-file"] != "go.mod" || s.With["go-version"] != "" {
+			for _, s := range j.Steps {
+				if strings.HasPrefix(s.Uses, "actions/setup-go@") && (s.With["go-version-file"] != "go.mod" || s.With["go-version"] != "") {
 					t.Errorf("%s, %s: must take the release of Go from go.mod: %v", name, id, s.With)
-				}
-				if name == "release.yaml" && !strings.Contains(j.Steps[at+1].Run, "go env GOVERSION") {
-					t.Errorf("%s, %s: does not look which Go it has", name, id)
 				}
 			}
 		}
-	}
-	if installs < 5 {
-		t.Errorf("found %d installations of Go", installs)
 	}
 }
 

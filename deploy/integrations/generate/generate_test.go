@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,10 +9,9 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	apiyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"stoic/test/untyped"
 	"stoic/training"
 	"stoic/training/convert"
 	"stoic/training/kinds"
@@ -27,23 +24,9 @@ func TestTrialsAreJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var tried []*training.Kind
-	for reader := apiyaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(text))); ; {
-		document := make([]byte, 1<<16)
-		n, err := reader.Read(document)
-		if err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := yaml.YAMLToJSON(document[:n])
-		if err != nil {
-			t.Fatal(err)
-		}
-		experiment := &unstructured.Unstructured{}
-		if err := utiljson.Unmarshal(raw, &experiment.Object); err != nil {
-			t.Fatal(err)
-		}
-		if experiment.Object == nil {
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
+		experiment := untyped.Parse(t, []byte(document))
+		if experiment.GetKind() != "Experiment" {
 			continue // comments
 		}
 		spec, found, err := unstructured.NestedMap(experiment.Object, "spec", "trialTemplate", "trialSpec")
