@@ -14,6 +14,7 @@ import (
 	"stoic/convert"
 	"stoic/schema"
 	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 )
 
 // gatherer is a custom resource that adopts the pods with its label, and releases those that have lost it.
@@ -43,14 +44,14 @@ type gathering struct {
 const gatherersPath = "/apis/example.com/v1/namespaces/ns/gatherers/"
 
 func gatherers() apimodel.Resource {
-	return apimodel.Resource{Group: "example.com", Version: "v1", Plural: "gatherers", Kind: "Gatherer", Namespaced: true, Status: true}
+	return server.ResourceOf(gathererResource("Gatherer"), true)
 }
 
 // newGathering has a watch of gatherers, and one of each other kind, which claims by the same labels.
 func newGathering(t *testing.T, others ...string) *gathering {
 	t.Helper()
 	g := &gathering{apiServer: newAPIServer(t), last: map[string]schema.Observed{}, creating: func() {}}
-	g.locked(func() {
+	g.Locked(func() {
 		g.Serve(gatherers())
 	})
 	owned := &Owned{Resource: schema.Pods(), Claims: func(owner *convert.Result) labels.Selector {
@@ -68,8 +69,8 @@ func newGathering(t *testing.T, others ...string) *gathering {
 	watches := []Watch{Typed(gathererResource("Gatherer"), g.plan, []*Owned{owned})}
 	for _, kind := range others {
 		r := gathererResource(kind)
-		g.locked(func() {
-			g.Serve(apimodel.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: true, Status: true})
+		g.Locked(func() {
+			g.Serve(server.ResourceOf(r, true))
 		})
 		watches = append(watches, Typed(r, g.plan, []*Owned{owned}))
 	}
@@ -111,28 +112,28 @@ func (g *gathering) gatherer(name string, created, gathers string) {
 }
 
 func (g *gathering) gathererOf(kind, name, created, gathers string) {
-	g.locked(func() {
-		g.store("/apis/example.com/v1/namespaces/ns/"+gathererResource(kind).Plural+"/"+name, map[string]any{"apiVersion": "example.com/v1", "kind": kind, "spec": map[string]any{"gathers": gathers},
+	g.Locked(func() {
+		g.Store("/apis/example.com/v1/namespaces/ns/"+gathererResource(kind).Plural+"/"+name, map[string]any{"apiVersion": "example.com/v1", "kind": kind, "spec": map[string]any{"gathers": gathers},
 			"metadata": map[string]any{"name": name, "namespace": "ns", "creationTimestamp": "2026-01-0" + created + "T00:00:00Z"}})
 	})
 }
 
 // pod stores a pod with a label, or changes it to have the label.
 func (g *gathering) pod(name, label string, owners ...any) {
-	g.locked(func() {
+	g.Locked(func() {
 		o := map[string]any{"metadata": map[string]any{"name": name, "namespace": "ns", "ownerReferences": owners}}
 		if was := g.At(podsPath + name); was != nil {
 			o = maps.Clone(was)
 			o["metadata"] = maps.Clone(o["metadata"].(map[string]any))
 		}
 		o["metadata"].(map[string]any)["labels"] = map[string]any{"for": label}
-		g.store(podsPath+name, o)
+		g.Store(podsPath+name, o)
 	})
 }
 
 // owners returns the owners of a pod, as "Gatherer a" and so on; that of the controller ends with "!".
 func (g *gathering) owners(pod string) (found string) {
-	g.locked(func() {
+	g.Locked(func() {
 		list, _ := apimodel.Get(g.At(podsPath+pod), "metadata", "ownerReferences").([]any)
 		for _, o := range list {
 			ref, _ := o.(map[string]any)
@@ -148,7 +149,7 @@ func (g *gathering) owners(pod string) (found string) {
 
 func (g *gathering) awaitOwners(t *testing.T, pod, want string) {
 	t.Helper()
-	eventually(t, pod+" to have the owners "+want+", not "+g.owners(pod), func() bool { return g.owners(pod) == want })
+	server.Await(t, pod+" to have the owners "+want+", not "+g.owners(pod), func() bool { return g.owners(pod) == want })
 }
 
 // saw returns the names of the children, of the orphans and of the unclaimed in an observation.
@@ -232,19 +233,19 @@ func TestClaimantThatYields(t *testing.T) {
 	g.pod("p", "x")
 	g.awaitOwners(t, "p", "Gatherer a!")
 	g.pod("later", "x")
-	eventually(t, "the patch that is refused", func() bool { return g.count("PATCH pods later") > 0 })
-	g.locked(func() {
+	server.Await(t, "the patch that is refused", func() bool { return g.count("PATCH pods later") > 0 })
+	g.Locked(func() {
 		g.refuse = nil
 		o := maps.Clone(g.At(gatherersPath + "a"))
 		o["spec"] = map[string]any{"gathers": int64(7)}
-		g.store(gatherersPath+"a", o)
+		g.Store(gatherersPath+"a", o)
 	})
 	g.awaitOwners(t, "later", "Gatherer b!")
 	g.pod("p", "z")
 	g.pod("sign", "x") // whose adoption by b says that events were worked off
 	g.awaitOwners(t, "sign", "Gatherer b!")
 	g.awaitOwners(t, "p", "Gatherer a!")
-	eventually(t, "the malformed one to see its pod", func() bool {
+	server.Await(t, "the malformed one to see its pod", func() bool {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return g.last["a"].Rejection != nil && saw(g.last["a"]) == "p; ; "
@@ -262,8 +263,8 @@ func (g *gathering) startUnadopted(t *testing.T) {
 	}
 	start(t, g.controller)
 	g.pod("p", "x")
-	eventually(t, "the patch that is refused", func() bool { return g.count("PATCH pods p") > 0 })
-	eventually(t, "the younger one to be looked at", func() bool {
+	server.Await(t, "the patch that is refused", func() bool { return g.count("PATCH pods p") > 0 })
+	server.Await(t, "the younger one to be looked at", func() bool {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		_, seen := g.last["b"]
@@ -282,12 +283,12 @@ func TestClaimantThatSelectsOthers(t *testing.T) {
 			g.gatherer("b", "2", "x")
 			g.startUnadopted(t)
 			w := g.controller.watchers[0]
-			eventually(t, "the reconciles to end", func() bool { return w.queue.Len() == 0 && w.idle() })
-			g.locked(func() {
+			server.Await(t, "the reconciles to end", func() bool { return w.queue.Len() == 0 && w.idle() })
+			g.Locked(func() {
 				g.refuse = nil
 				o := maps.Clone(g.At(gatherersPath + "a"))
 				o["spec"] = map[string]any{"gathers": edit.after}
-				g.store(gatherersPath+"a", o)
+				g.Store(gatherersPath+"a", o)
 			})
 			g.awaitOwners(t, "p", "Gatherer b!")
 		})
@@ -314,8 +315,8 @@ func TestClaimantWhoseKindGoes(t *testing.T) {
 	g.gatherer("a", "1", "x")
 	g.gathererOf("Collector", "b", "2", "x")
 	g.startUnadopted(t)
-	eventually(t, "the reconciles of the younger one to end", g.controller.watchers[1].idle)
-	g.locked(func() { g.refuse = nil; g.Unserve("gatherers"); g.Cut() })
+	server.Await(t, "the reconciles of the younger one to end", g.controller.watchers[1].idle)
+	g.Locked(func() { g.refuse = nil; g.Unserve("gatherers"); g.Cut() })
 	g.awaitOwners(t, "p", "Collector b!")
 }
 
@@ -327,12 +328,12 @@ func TestOwnerThatIsGoneAdoptsNothing(t *testing.T) {
 	start(t, g.controller)
 	g.pod("first", "x")
 	g.awaitOwners(t, "first", "Gatherer a!")
-	g.locked(func() { g.held["gatherers"] = true })
-	g.locked(func() { g.drop(gatherersPath + "a") })
+	g.Locked(func() { g.Held["gatherers"] = true })
+	g.Locked(func() { g.Drop(gatherersPath + "a") })
 	looked := g.count("GET gatherers a")
 	g.pod("second", "x")
-	eventually(t, "the owner to be looked up", func() bool { return g.count("GET gatherers a") > looked })
-	eventually(t, "the reconcile to end", g.controller.watchers[0].idle)
+	server.Await(t, "the owner to be looked up", func() bool { return g.count("GET gatherers a") > looked })
+	server.Await(t, "the reconcile to end", g.controller.watchers[0].idle)
 	g.awaitOwners(t, "second", "")
 	if n := g.count("PATCH pods second"); n > 0 {
 		t.Errorf("%d patches for an owner that is gone", n)
@@ -344,13 +345,13 @@ func (g *gathering) left(t *testing.T, name string) {
 	t.Helper()
 	g.pod(name, "x", ref("Gatherer", "a", "old", true))
 	start(t, g.controller)
-	eventually(t, "the pod to be seen", func() bool { return g.controller.versionOf(schema.Pods()) != "" })
-	g.locked(func() {
-		g.held["pods"] = true
+	server.Await(t, "the pod to be seen", func() bool { return g.controller.versionOf(schema.Pods()) != "" })
+	g.Locked(func() {
+		g.Held["pods"] = true
 		orphan := maps.Clone(g.At(podsPath + name))
 		orphan["metadata"] = maps.Clone(orphan["metadata"].(map[string]any))
 		delete(orphan["metadata"].(map[string]any), "ownerReferences")
-		g.store(podsPath+name, orphan)
+		g.Store(podsPath+name, orphan)
 	})
 }
 
@@ -367,8 +368,8 @@ func TestOrphanThatIsNotSeenYet(t *testing.T) {
 			}
 			g.left(t, "pod-0")
 			g.gatherer("a", "2", "x")
-			eventually(t, "the pod to be looked at, whose name is taken", func() bool { return g.count("GET pods pod-0") > 0 })
-			g.locked(func() { g.held["pods"] = false })
+			server.Await(t, "the pod to be looked at, whose name is taken", func() bool { return g.count("GET pods pod-0") > 0 })
+			g.Locked(func() { g.Held["pods"] = false })
 			g.awaitOwners(t, "pod-0", "Gatherer a!")
 			if pods := g.names("pods"); !slices.Equal(pods, []string{"pod-0"}) || g.hasEvent("NameConflict") {
 				t.Errorf("pods %v, event NameConflict: %v", pods, g.hasEvent("NameConflict"))

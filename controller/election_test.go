@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/controller/election"
+	"stoic/test/faults/apimodel/server"
 )
 
 const leasePath = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"
@@ -25,7 +26,7 @@ func lease(holder string, renewed time.Time, seconds int) map[string]any {
 func (s *apiServer) holder() string { return s.ofLease("holderIdentity") }
 
 func (s *apiServer) ofLease(field string) (value string) {
-	s.locked(func() {
+	s.Locked(func() {
 		spec, _ := s.At(leasePath)["spec"].(map[string]any)
 		value, _ = spec[field].(string)
 	})
@@ -47,11 +48,11 @@ func TestStopBeginsNoReconcile(t *testing.T) {
 		s.put(job("a"+strings.Repeat("x", i%40)+string(rune('a'+i/40)), 1, `{}`))
 	}
 	stop := start(t, c)
-	eventually(t, "two reconciles that hang", func() bool { return s.count("PATCH tfjobs") == 2 })
-	eventually(t, "a queue", func() bool { return c.watchers[0].queue.Len() > 100 })
+	server.Await(t, "two reconciles that hang", func() bool { return s.count("PATCH tfjobs") == 2 })
+	server.Await(t, "a queue", func() bool { return c.watchers[0].queue.Len() > 100 })
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
-	eventually(t, "the stop to begin", c.watchers[0].queue.ShuttingDown)
+	server.Await(t, "the stop to begin", c.watchers[0].queue.ShuttingDown)
 	close(slow)
 	if err := <-stopped; err != nil {
 		t.Error(err)
@@ -67,17 +68,17 @@ func TestStopBeginsNoReconcile(t *testing.T) {
 // TestStandbyQueuesNothing: a standby keeps no list of jobs that were created and deleted.
 func TestStandbyQueuesNothing(t *testing.T) {
 	s := newAPIServer(t)
-	s.locked(func() { s.store(leasePath, lease("other", time.Now(), 3600)) })
+	s.Locked(func() { s.Store(leasePath, lease("other", time.Now(), 3600)) })
 	c := newTestController(t, s, func(o *Options) { o.Lease = &election.Lease{Namespace: "ns", Name: "l"} })
 	start(t, c)
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the job in the cache", func() bool { return c.watchers[0].objects.Get("ns/a") != nil })
+	server.Await(t, "the job in the cache", func() bool { return c.watchers[0].objects.Get("ns/a") != nil })
 	c.watchers[0].enqueue(c.watchers[0].objects.Get("ns/a")) // as the informer's goroutine calls it, sooner or later
 	if n := c.watchers[0].queue.Len(); n != 0 {
 		t.Errorf("%d keys wait", n)
 	}
-	s.locked(func() { s.store(leasePath, lease("", time.Now().Add(-time.Hour), 1)) })
-	eventually(t, "the pod after the take-over", func() bool { return len(s.names("pods")) == 1 })
+	s.Locked(func() { s.Store(leasePath, lease("", time.Now().Add(-time.Hour), 1)) })
+	server.Await(t, "the pod after the take-over", func() bool { return len(s.names("pods")) == 1 })
 }
 
 // TestLeaseIsReleasedAfterTheLastWrite: the lease is held until the last write is complete.
@@ -95,7 +96,7 @@ func TestLeaseIsReleasedAfterTheLastWrite(t *testing.T) {
 	c := newTestController(t, s, func(o *Options) { o.Lease = &election.Lease{Namespace: "ns", Name: "l"} })
 	stop := start(t, c)
 	s.put(job("a", 1, `{}`))
-	eventually(t, "a reconcile that hangs", func() bool { return s.count("POST pods") == 1 })
+	server.Await(t, "a reconcile that hangs", func() bool { return s.count("POST pods") == 1 })
 	time.AfterFunc(300*time.Millisecond, func() { close(slow) })
 	if err := stop(); err != nil {
 		t.Error(err)
@@ -115,11 +116,11 @@ func TestDeposedLeaderStopsAtOnce(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(context.Background()) }()
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+	server.Await(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 
 	hang := make(chan struct{})
 	defer close(hang)
-	s.locked(func() {
+	s.Locked(func() {
 		s.refuse = func(verb, resource, name string) *refusing {
 			switch {
 			case verb == http.MethodPut && resource == "leases":
@@ -131,13 +132,13 @@ func TestDeposedLeaderStopsAtOnce(t *testing.T) {
 		}
 	})
 	s.put(job("b", 1, `{}`))
-	eventually(t, "a reconcile that hangs", func() bool { return s.count("POST pods") == 2 })
+	server.Await(t, "a reconcile that hangs", func() bool { return s.count("POST pods") == 2 })
 	select {
 	case err := <-ended:
 		if !errors.Is(err, election.ErrLeaseLost) {
 			t.Errorf("ended with %v", err)
 		}
-	case <-time.After(patient):
+	case <-time.After(server.Patience):
 		t.Fatal("a deposed leader continues its reconcile")
 	}
 	renewed, err := time.Parse(metav1.RFC3339Micro, s.ofLease("renewTime"))
@@ -167,7 +168,7 @@ func TestStopHasAnEnd(t *testing.T) {
 	c.grace = 200 * time.Millisecond
 	stop := start(t, c)
 	s.put(job("a", 1, `{}`))
-	eventually(t, "a reconcile that hangs", func() bool { return s.count("POST pods") == 1 })
+	server.Await(t, "a reconcile that hangs", func() bool { return s.count("POST pods") == 1 })
 	if err := stop(); err != nil {
 		t.Error(err)
 	}

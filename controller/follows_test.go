@@ -15,6 +15,7 @@ import (
 
 	"stoic/schema"
 	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 	"stoic/training/kinds"
 )
 
@@ -33,7 +34,7 @@ const followingService = "/api/v1/namespaces/ns/services/s"
 func newFollowing(t *testing.T) *following {
 	t.Helper()
 	s := &following{apiServer: newAPIServer(t), deciding: func() {}}
-	s.locked(func() {
+	s.Locked(func() {
 		s.Serve(gatherers())
 	})
 	listing := func(u *unstructured.Unstructured) any {
@@ -44,8 +45,8 @@ func newFollowing(t *testing.T) *following {
 		o.Now = func() time.Time { return time.Now().Add(time.Duration(s.late.Load())) }
 		o.Watches = []Watch{Typed(gathererResource("Gatherer"), s.plan, []*Owned{{Resource: schema.Pods()}, {Resource: schema.Services(), Slim: listing}})}
 	})
-	s.locked(func() {
-		s.store(gatherersPath+"a", map[string]any{"apiVersion": "example.com/v1", "kind": "Gatherer", "spec": map[string]any{"gathers": "x"},
+	s.Locked(func() {
+		s.Store(gatherersPath+"a", map[string]any{"apiVersion": "example.com/v1", "kind": "Gatherer", "spec": map[string]any{"gathers": "x"},
 			"metadata": map[string]any{"name": "a", "namespace": "ns", "uid": "uid-a"}})
 	})
 	s.put(followingService, "s", map[string]any{"externalName": "none"})
@@ -77,23 +78,23 @@ func (s *following) plan(_ *gatherer, o Observed) (plan Plan) {
 
 // put stores a dependent of the object, or changes its spec.
 func (s *following) put(path, name string, spec map[string]any) {
-	s.locked(func() {
+	s.Locked(func() {
 		o := map[string]any{"metadata": map[string]any{"name": name, "namespace": "ns", "ownerReferences": []any{ref("Gatherer", "a", "uid-a", true)}}}
 		if was := s.At(path); was != nil {
 			o = maps.Clone(was)
 		}
 		o["spec"] = spec
-		s.store(path, o)
+		s.Store(path, o)
 	})
 }
 
 func (s *following) says() (text string) {
-	s.locked(func() { text, _ = apimodel.Get(s.At(followingService), "spec", "externalName").(string) })
+	s.Locked(func() { text, _ = apimodel.Get(s.At(followingService), "spec", "externalName").(string) })
 	return text
 }
 
 // hold holds the watch of pods, or lets it go on.
-func (s *following) hold(pods bool) { s.locked(func() { s.held["pods"] = pods }) }
+func (s *following) hold(pods bool) { s.Locked(func() { s.Held["pods"] = pods }) }
 
 // addUnseen adds the pod q to the Service before the cache shows q.
 func (s *following) addUnseen() {
@@ -110,22 +111,22 @@ func TestPatchFollowsChildren(t *testing.T) {
 	s := newFollowing(t)
 	w := s.controller.watchers[0]
 	start(t, s.controller)
-	eventually(t, "the Service to name p", func() bool { return s.says() == "p" })
+	server.Await(t, "the Service to name p", func() bool { return s.says() == "p" })
 
 	s.addUnseen()
-	eventually(t, "a decision by a cache without q", func() bool { return s.stale.Load() >= 1 && w.queue.Len() == 0 && w.idle() })
+	server.Await(t, "a decision by a cache without q", func() bool { return s.stale.Load() >= 1 && w.queue.Len() == 0 && w.idle() })
 	if got := s.says(); got != "p.q" {
 		t.Fatalf("the Service names %s: q was taken out of it, which the cache does not show yet", got)
 	}
 	s.hold(false)
-	eventually(t, "q in the cache", func() bool { return s.controller.shows(s.apiServer, "q") })
+	server.Await(t, "q in the cache", func() bool { return s.controller.shows(s.apiServer, "q") })
 	if patches := s.count("PATCH services"); patches != 1 {
 		t.Errorf("%d patches, want the first alone", patches)
 	}
 
 	s.hold(true)
 	s.put(followingService, "s", map[string]any{"externalName": "edited"})
-	eventually(t, "the Service to be put right by what the API server says", func() bool {
+	server.Await(t, "the Service to be put right by what the API server says", func() bool {
 		s.late.Add(int64(time.Second))
 		return s.says() == "p.q"
 	})
@@ -137,10 +138,10 @@ func TestPatchFollowsWhatWasSeen(t *testing.T) {
 	s := newFollowing(t)
 	s.deciding = func() { s.controller.letShow(t, s.apiServer, "q") }
 	start(t, s.controller)
-	eventually(t, "the Service to name p", func() bool { return s.says() == "p" })
+	server.Await(t, "the Service to name p", func() bool { return s.says() == "p" })
 	s.addUnseen()
 	w := s.controller.watchers[0]
-	eventually(t, "a decision by a cache without q", func() bool {
+	server.Await(t, "a decision by a cache without q", func() bool {
 		return s.stale.Load() >= 1 && s.controller.shows(s.apiServer, "q") && w.queue.Len() == 0 && w.idle()
 	})
 	if patches := s.count("PATCH services"); patches != 1 {
@@ -161,9 +162,9 @@ func TestFinalizerOutlivesOptionalChildren(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newAPIServer(t)
-			s.locked(func() {
+			s.Locked(func() {
 				s.Serve(gatherers())
-				s.Serve(apimodel.Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap", Namespaced: true})
+				s.Serve(server.ResourceOf(schema.ConfigMaps(), false))
 			})
 			w := Typed(gathererResource("Gatherer"), func(_ *gatherer, o Observed) (p Plan) {
 				children := o.Of(schema.ConfigMaps())
@@ -180,7 +181,7 @@ func TestFinalizerOutlivesOptionalChildren(t *testing.T) {
 			now := newClock()
 			controller := newTestController(t, s, func(o *Options) { o.Watches, o.Now = []Watch{w}, now.now })
 			start(t, controller)
-			eventually(t, "the caches", func() bool {
+			server.Await(t, "the caches", func() bool {
 				return controller.dependents[0].Known() && controller.dependents[1].Known() && controller.watchers[0].objects.Ready()
 			})
 			store := func(deleted bool) {
@@ -188,27 +189,27 @@ func TestFinalizerOutlivesOptionalChildren(t *testing.T) {
 				if deleted {
 					maps.Copy(meta, map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": int64(0)})
 				}
-				s.store(gatherersPath+"a", map[string]any{"apiVersion": "example.com/v1", "kind": "Gatherer", "spec": map[string]any{"gathers": "x"}, "metadata": meta})
+				s.Store(gatherersPath+"a", map[string]any{"apiVersion": "example.com/v1", "kind": "Gatherer", "spec": map[string]any{"gathers": "x"}, "metadata": meta})
 			}
 			var later string
-			s.locked(func() {
-				s.held["configmaps"], s.held["gatherers"] = true, true
-				s.store(childPath, map[string]any{"metadata": map[string]any{"name": "c", "namespace": "other", "annotations": map[string]any{annotation: "example.com/v1 Gatherer ns/a u"}}})
+			s.Locked(func() {
+				s.Held["configmaps"], s.Held["gatherers"] = true, true
+				s.Store(childPath, map[string]any{"metadata": map[string]any{"name": "c", "namespace": "other", "annotations": map[string]any{annotation: "example.com/v1 Gatherer ns/a u"}}})
 				store(!c.before)
-				later, _ = apimodel.Get(s.store(podsPath+"another", map[string]any{}), "metadata", "resourceVersion").(string)
+				later, _ = apimodel.Get(s.Store(podsPath+"another", map[string]any{}), "metadata", "resourceVersion").(string)
 			})
-			eventually(t, "the cache of the pods to be newer than the owner", func() bool { return controller.versionOf(schema.Pods()) == later })
-			s.locked(func() { s.held["gatherers"] = false })
+			server.Await(t, "the cache of the pods to be newer than the owner", func() bool { return controller.versionOf(schema.Pods()) == later })
+			s.Locked(func() { s.Held["gatherers"] = false })
 			if c.before {
-				eventually(t, "the plan before the deletion", func() bool { return len(s.names("pods")) == 2 })
-				s.locked(func() { store(true) })
+				server.Await(t, "the plan before the deletion", func() bool { return len(s.names("pods")) == 2 })
+				s.Locked(func() { store(true) })
 			}
-			eventually(t, "a deletion, or the end of the owner", func() bool {
+			server.Await(t, "a deletion, or the end of the owner", func() bool {
 				now.pass(time.Second) // the caches are behind for too long
 				return len(s.names("gatherers")) == 0 || s.count("DELETE configmaps") > 0
 			})
-			s.locked(func() { s.held["configmaps"] = false })
-			eventually(t, "the end of the owner", func() bool { return len(s.names("gatherers")) == 0 })
+			s.Locked(func() { s.Held["configmaps"] = false })
+			server.Await(t, "the end of the owner", func() bool { return len(s.names("gatherers")) == 0 })
 			if left := s.names("configmaps"); len(left) > 0 {
 				t.Errorf("the finalizer is gone, and %v is left", left)
 			}
@@ -228,8 +229,8 @@ func TestReadsAreAwaited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newAPIServer(t)
-			s.locked(func() {
-				s.Serve(apimodel.Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap", Namespaced: true})
+			s.Locked(func() {
+				s.Serve(server.ResourceOf(schema.ConfigMaps(), false))
 			})
 			asked, answer := make(chan struct{}), make(chan struct{})
 			var once sync.Once
@@ -256,10 +257,10 @@ func TestReadsAreAwaited(t *testing.T) {
 			start(t, controller)
 			select {
 			case <-asked:
-			case <-time.After(patient):
+			case <-time.After(server.Patience):
 				t.Fatal("the configmaps were not listed")
 			}
-			eventually(t, "all other resources to be read", func() bool { return controller.Unread() == "configmaps" })
+			server.Await(t, "all other resources to be read", func() bool { return controller.Unread() == "configmaps" })
 			if len(decided) > 0 {
 				t.Fatal("a decision was made before what it depends on was read")
 			}

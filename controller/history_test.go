@@ -9,6 +9,7 @@ import (
 
 	"stoic/controller/apply"
 	"stoic/schema"
+	"stoic/test/faults/apimodel/server"
 	"stoic/training"
 	"stoic/training/kinds"
 )
@@ -20,8 +21,8 @@ func TestListsAreNotOfThePast(t *testing.T) {
 	s := newAPIServer(t)
 	start(t, newTestController(t, s, nil))
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
-	s.locked(func() {
+	server.Await(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+	s.Locked(func() {
 		for _, resource := range []string{"pods", "services", "tfjobs"} {
 			if !slices.Contains(s.lists, resource+" ") || slices.Contains(s.lists, resource+" 0") {
 				t.Errorf("%s: lists were %q", resource, s.lists)
@@ -52,26 +53,26 @@ func TestSameNameIsNotSameJob(t *testing.T) {
 	s := newAPIServer(t)
 	old := owned("a-worker-0", "old", "TFJob", "a", kinds.TFJob().Controller)
 	old["status"] = map[string]any{"phase": "Succeeded"}
-	s.locked(func() { s.store(podsPath+"a-worker-0", old) })
+	s.Locked(func() { s.Store(podsPath+"a-worker-0", old) })
 	start(t, newTestController(t, s, nil))
 	s.put(job("a", 1, `{}`))
-	eventually(t, "an attempt to make the pod", func() bool {
+	server.Await(t, "an attempt to make the pod", func() bool {
 		st := s.head("a")
 		return s.count("POST pods") > 0 || st.Is(training.Succeeded)
 	})
 	if st := s.head("a"); st.Is(training.Succeeded) || s.count("DELETE pods") > 0 {
 		t.Fatal("the pod of the deleted job was taken for one of this job")
 	}
-	s.locked(func() { s.drop(podsPath + "a-worker-0") })
-	eventually(t, "a pod of its own", func() bool { return len(s.names("pods")) == 1 })
+	s.Locked(func() { s.Drop(podsPath + "a-worker-0") })
+	server.Await(t, "a pod of its own", func() bool { return len(s.names("pods")) == 1 })
 }
 
 func TestLiveReadKnowsTheOwner(t *testing.T) {
 	s := newAPIServer(t)
-	s.locked(func() {
+	s.Locked(func() {
 		for name, owner := range map[string]string{"a-worker-0": "mine", "a-worker-1": "old", "a-worker-2": ""} {
-			s.store(podsPath+name, owned(name, owner, "TFJob", "a", kinds.TFJob().Controller))
-			s.store("/api/v1/namespaces/ns/services/"+name, owned(name, owner, "TFJob", "a", kinds.TFJob().Controller))
+			s.Store(podsPath+name, owned(name, owner, "TFJob", "a", kinds.TFJob().Controller))
+			s.Store("/api/v1/namespaces/ns/services/"+name, owned(name, owner, "TFJob", "a", kinds.TFJob().Controller))
 		}
 	})
 	for _, d := range newTestController(t, s, nil).dependents {
@@ -98,7 +99,7 @@ func TestNoEventBeforeItsStatusIsOnRecord(t *testing.T) {
 	if n := counted(t, c, "training_operator_events_backlog"); n > 0 {
 		t.Errorf("%v events of what is not on record", n)
 	}
-	s.locked(func() { s.refuse = nil })
+	s.Locked(func() { s.refuse = nil })
 	s.put(job("a", 1, `{}`))
 	head := someHead()
 	head.Meta.ResourceVersion = s.storedVersion()
@@ -118,7 +119,7 @@ func TestReconcileOfWhatIsGone(t *testing.T) {
 		t.Errorf("before any watch: requeued after %s, error %v", requeue, err)
 	}
 	start(t, c)
-	eventually(t, "the watch", func() bool { return l.objects.Ready() && l.objects.Version() != "" })
+	server.Await(t, "the watch", func() bool { return l.objects.Ready() && l.objects.Version() != "" })
 	if requeue, err := l.reconcile(t.Context(), "ns/gone"); requeue != 0 || err != nil {
 		t.Errorf("requeued after %s, error %v", requeue, err)
 	}

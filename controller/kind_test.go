@@ -13,7 +13,7 @@ import (
 
 	"stoic/convert"
 	"stoic/schema"
-	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 	"stoic/training"
 	"stoic/training/kinds"
 	"stoic/training/operator"
@@ -26,19 +26,19 @@ func TestKindComesAndGoes(t *testing.T) {
 	c := newTestController(t, s, nil)
 	start(t, c)
 	l := c.watchers[0]
-	eventually(t, "readiness without the kind", l.objects.Ready)
-	s.locked(func() { s.Serve(tfjobs()) })
+	server.Await(t, "readiness without the kind", l.objects.Ready)
+	s.Locked(func() { s.Serve(tfjobs()) })
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
-	s.locked(func() { s.drop(jobsPath + "a"); s.Unserve("tfjobs") })
-	eventually(t, "the end of the watch", func() bool { return l.objects.Version() == "" })
-	eventually(t, "nothing kept of what is gone", func() bool { return l.store.Len() == 0 })
+	server.Await(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+	s.Locked(func() { s.Drop(jobsPath + "a"); s.Unserve("tfjobs") })
+	server.Await(t, "the end of the watch", func() bool { return l.objects.Version() == "" })
+	server.Await(t, "nothing kept of what is gone", func() bool { return l.store.Len() == 0 })
 	if got := counted(t, c, "training_operator_kind_served"); got != 0 {
 		t.Errorf("served is %v", got)
 	}
-	s.locked(func() { s.Serve(tfjobs()) })
+	s.Locked(func() { s.Serve(tfjobs()) })
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the status of the new job", func() bool { st := s.head("a"); return st.Is(training.Created) })
+	server.Await(t, "the status of the new job", func() bool { st := s.head("a"); return st.Is(training.Created) })
 }
 
 // TestMissingKindStopsNoOther: a kind whose CRD is not installed is no reason not to serve the others.
@@ -46,7 +46,7 @@ func TestMissingKindStopsNoOther(t *testing.T) {
 	s := newAPIServer(t)
 	start(t, newTestController(t, s, func(o *Options) { o.Watches = jobs(o, kinds.PyTorchJob(), kinds.TFJob()) }))
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+	server.Await(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 }
 
 // TestKindOfAnotherShape: an operator that was written for another kind or scope than the served one says so and is not ready. Otherwise
@@ -63,7 +63,7 @@ func TestKindOfAnotherShape(t *testing.T) {
 			change(&o.Watches[0].Resource)
 		})
 		start(t, c)
-		eventually(t, want, func() bool {
+		server.Await(t, want, func() bool {
 			return slices.ContainsFunc(lines.All(), func(line observer.LoggedEntry) bool { return fmt.Sprint(line.ContextMap()["error"]) == want })
 		})
 		if got := counted(t, c, "training_operator_kind_served"); c.Unread() == "" || got != 0 {
@@ -163,19 +163,19 @@ func TestSchemaChanged(t *testing.T) {
 func TestNothingIsReadForAKindThatIsNotServed(t *testing.T) {
 	s := newAPIServer(t)
 	s.serveVolcano()
-	s.locked(func() { s.Unserve("tfjobs") })
+	s.Locked(func() { s.Unserve("tfjobs") })
 	c := ganged(t, s)
 	for _, owned := range c.options.Watches[0].Owns {
 		owned.Optional = false
 	}
 	start(t, c)
-	eventually(t, "readiness without the kind", func() bool { return c.notReady() == "" && c.watchers[0].objects.Ready() })
+	server.Await(t, "readiness without the kind", func() bool { return c.notReady() == "" && c.watchers[0].objects.Ready() })
 	if n := s.count("GET podgroups"); n > 0 {
 		t.Errorf("podgroups are listed %d times for objects that cannot be", n)
 	}
-	s.locked(func() { s.Serve(tfjobs()) })
+	s.Locked(func() { s.Serve(tfjobs()) })
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
+	server.Await(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
 	if s.hasEvent("TFJobFailedValidation") {
 		t.Error("the author is told of a resource that is served")
 	}
@@ -190,15 +190,15 @@ func ganged(t *testing.T, s *apiServer) *Controller {
 }
 
 func (s *apiServer) serveVolcano() {
-	s.locked(func() {
-		s.Serve(apimodel.Resource{Group: "scheduling.volcano.sh", Version: "v1beta1", Plural: "podgroups", Kind: "PodGroup", Namespaced: true, Status: true})
+	s.Locked(func() {
+		s.Serve(server.ResourceOf(training.PodGroups(), true))
 	})
 }
 
 // hasEvent reports whether an event of this reason is stored.
 func (s *apiServer) hasEvent(reason string) bool {
 	found := false
-	s.locked(func() {
+	s.Locked(func() {
 		for _, o := range s.Objects("events") {
 			found = found || o["reason"] == reason
 		}
@@ -212,12 +212,12 @@ func TestGangWithoutCRD(t *testing.T) {
 	c := ganged(t, s)
 	start(t, c)
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the event", func() bool { return s.hasEvent(training.ReasonPodGroupUnavailable) })
+	server.Await(t, "the event", func() bool { return s.hasEvent(training.ReasonPodGroupUnavailable) })
 	if n := s.count("POST podgroups") + s.count("POST pods"); n > 0 {
 		t.Errorf("%d requests for nothing", n)
 	}
 	s.serveVolcano()
-	eventually(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
+	server.Await(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
 	if got := counted(t, c, "training_operator_kind_served"); got != 2 {
 		t.Errorf("%v kinds are served", got)
 	}
@@ -235,12 +235,12 @@ func TestRequiredResourceThatIsNotServed(t *testing.T) {
 	})
 	start(t, c)
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the event", func() bool { return s.hasEvent("TFJobFailedValidation") })
+	server.Await(t, "the event", func() bool { return s.hasEvent("TFJobFailedValidation") })
 	if n := s.count("POST pods") + s.count("PATCH tfjobs"); n > 0 {
 		t.Errorf("%d writes for an object whose children cannot be seen", n)
 	}
 	s.serveVolcano()
-	eventually(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
+	server.Await(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
 }
 
 // TestPhaseOfAGroupWakes: the phase that Volcano writes into a PodGroup wakes its job, and a report that changes nothing else does not.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"stoic/test/faults/apimodel/server"
 	"stoic/training"
 )
 
@@ -25,13 +26,13 @@ func failing(t *testing.T, policy string) (*apiServer, *Controller) {
 	o["spec"].(map[string]any)["tfReplicaSpecs"].(map[string]any)["Worker"].(map[string]any)["restartPolicy"] = "ExitCode"
 	s.put(o)
 	start(t, c)
-	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+	server.Await(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 	return s, c
 }
 
 // ledger returns the ledger of the stored job a.
 func (s *apiServer) ledger() (l training.Ledger) {
-	s.locked(func() {
+	s.Locked(func() {
 		annotations, _ := s.At(jobsPath + "a")["metadata"].(map[string]any)["annotations"].(map[string]any)
 		text, _ := annotations[training.AnnotationLedger].(string)
 		_ = json.Unmarshal([]byte(text), &l)
@@ -41,7 +42,7 @@ func (s *apiServer) ledger() (l training.Ledger) {
 
 // pod returns the UID and the row of the stored pod, which are empty if there is none.
 func (s *apiServer) pod() (id types.UID, row string) {
-	s.locked(func() {
+	s.Locked(func() {
 		if o := s.At("/api/v1/namespaces/ns/pods/a-worker-0"); o != nil {
 			meta := o["metadata"].(map[string]any)
 			id = types.UID(meta["uid"].(string))
@@ -54,7 +55,7 @@ func (s *apiServer) pod() (id types.UID, row string) {
 
 func (s *apiServer) requests() []string {
 	var all []string
-	s.locked(func() { all = slices.Clone(s.seen) })
+	s.Locked(func() { all = slices.Clone(s.seen) })
 	return all
 }
 
@@ -68,7 +69,7 @@ func TestRestartsAreOnRecordFirst(t *testing.T) {
 		first, _ := s.pod()
 		before := s.ledger().Restarts
 		s.phase("a-worker-0", "Failed")
-		eventually(t, "another pod", func() bool { now, _ := s.pod(); return now != first && now != "" })
+		server.Await(t, "another pod", func() bool { now, _ := s.pod(); return now != first && now != "" })
 		if now, got := s.pod(); got != row {
 			t.Errorf("pod %s says %q failed before it, want %s", now, got, row)
 		}
@@ -82,7 +83,7 @@ func TestRestartsAreOnRecordFirst(t *testing.T) {
 		t.Errorf("%v restarts counted, want 2", got)
 	}
 	s.phase("a-worker-0", "Failed")
-	eventually(t, "the terminal condition", func() bool { status := s.head("a"); return status.Is(training.Failed) })
+	server.Await(t, "the terminal condition", func() bool { status := s.head("a"); return status.Is(training.Failed) })
 	if total := s.ledger().Restarts; total != 2 {
 		t.Errorf("%d on record, want 2", total)
 	}
@@ -113,11 +114,11 @@ func TestLedgerThatCannotBeWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, _ := failing(t, `{}`)
 			first, _ := s.pod()
-			s.locked(func() { fault.begin(s) })
+			s.Locked(func() { fault.begin(s) })
 			s.phase("a-worker-0", "Failed")
-			eventually(t, "two attempts", func() bool { return s.count("PATCH tfjobs a") >= 2 })
+			server.Await(t, "two attempts", func() bool { return s.count("PATCH tfjobs a") >= 2 })
 			if fault.reported {
-				eventually(t, "a word to the author", func() bool {
+				server.Await(t, "a word to the author", func() bool {
 					return slices.ContainsFunc(s.events(), func(m string) bool {
 						return strings.HasPrefix(m, "Error recording restarts and successes, so no pod of it is deleted: ")
 					})
@@ -126,8 +127,8 @@ func TestLedgerThatCannotBeWritten(t *testing.T) {
 			if now, _ := s.pod(); now != first {
 				t.Fatal("the pod was deleted")
 			}
-			s.locked(func() { fault.end(s) })
-			eventually(t, "another pod", func() bool { now, _ := s.pod(); return now != first && now != "" })
+			s.Locked(func() { fault.end(s) })
+			server.Await(t, "another pod", func() bool { now, _ := s.pod(); return now != first && now != "" })
 			if total := s.ledger().Restarts; total != 1 {
 				t.Errorf("%d on record, want 1", total)
 			}
@@ -146,7 +147,7 @@ func noLedger(with refusing) func(string, string, string) *refusing {
 
 // events returns the messages that were sent.
 func (s *apiServer) events() (messages []string) {
-	s.locked(func() {
+	s.Locked(func() {
 		for _, o := range s.Objects("events") {
 			if message, ok := o["message"].(string); ok {
 				messages = append(messages, message)

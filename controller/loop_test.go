@@ -22,6 +22,7 @@ import (
 	"stoic/controller/apply"
 	"stoic/controller/events"
 	"stoic/schema"
+	"stoic/test/faults/apimodel/server"
 	"stoic/training/kinds"
 	"stoic/training/plan"
 )
@@ -100,8 +101,8 @@ func TestReconcileThatPanics(t *testing.T) {
 			start(t, c)
 			s.put(job("bad", 1, `{}`))
 			s.put(job("good", 1, `{}`))
-			eventually(t, "the good job's pod", func() bool { return slices.Contains(s.names("pods"), "good-worker-0") })
-			eventually(t, "the count of panics", func() bool { return counted(t, c, "training_operator_panics_total") > 0 })
+			server.Await(t, "the good job's pod", func() bool { return slices.Contains(s.names("pods"), "good-worker-0") })
+			server.Await(t, "the count of panics", func() bool { return counted(t, c, "training_operator_panics_total") > 0 })
 			entries := logged.FilterMessage("a reconcile panicked").AllUntimed()
 			if len(entries) == 0 || entries[0].ContextMap()["object"] != "ns/bad" || entries[0].ContextMap()["panic"] != "oh" ||
 				!strings.Contains(entries[0].ContextMap()["stack"].(string), "loop_test.go") {
@@ -128,7 +129,7 @@ func TestContradiction(t *testing.T) {
 			o.Watches[0].Decide = func(Observed) Plan { return Plan{Create: create} }
 		}))
 		s.put(job("a", 1, `{}`))
-		eventually(t, "an event: "+want, func() bool {
+		server.Await(t, "an event: "+want, func() bool {
 			return slices.ContainsFunc(s.events(), func(m string) bool { return m == "nothing is done, by a defect of the operator: "+want })
 		})
 		if n := s.count("POST pods") + s.count("POST secrets"); n > 0 {
@@ -152,12 +153,12 @@ func TestCountThatPanics(t *testing.T) {
 	start(t, c)
 	s.put(job("a", 1, `{}`))
 	for _, counter := range []string{string(plan.CountCreated), schema.CountRefused} { // of a status and of an event
-		eventually(t, "the call for "+counter, func() bool { _, is := asked.Load(counter); return is })
+		server.Await(t, "the call for "+counter, func() bool { _, is := asked.Load(counter); return is })
 	}
-	eventually(t, "both panics", func() bool { return counted(t, c, "training_operator_panics_total") >= 2 })
+	server.Await(t, "both panics", func() bool { return counted(t, c, "training_operator_panics_total") >= 2 })
 	full.Store(false)
-	eventually(t, "the pod", func() bool { return slices.Contains(s.names("pods"), "a-worker-0") })
-	eventually(t, "no event that waits", func() bool { return counted(t, c, "training_operator_events_backlog") == 0 })
+	server.Await(t, "the pod", func() bool { return slices.Contains(s.names("pods"), "a-worker-0") })
+	server.Await(t, "no event that waits", func() bool { return counted(t, c, "training_operator_events_backlog") == 0 })
 }
 
 func TestHealth(t *testing.T) {
@@ -172,7 +173,7 @@ func TestHealth(t *testing.T) {
 		t.Errorf("before the start: %s", got)
 	}
 	start(t, c)
-	eventually(t, "readiness", func() bool { return get("/readyz") == 200 })
+	server.Await(t, "readiness", func() bool { return get("/readyz") == 200 })
 	c.watchers[0].running.Store("ns/a", time.Now().Add(-time.Hour))
 	if get("/healthz") != 500 {
 		t.Error("a reconcile that hangs is not reported")

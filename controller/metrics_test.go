@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/controller/election"
+	"stoic/test/faults/apimodel/server"
 	"stoic/training"
 )
 
@@ -80,18 +81,18 @@ func TestReconcilesAreCounted(t *testing.T) {
 	answer.Store(http.StatusUnprocessableEntity)
 	stop := start(t, c)
 	s.put(job("refused", 1, `{}`))
-	eventually(t, "a refusal", func() bool { return classes("refused") > 0 && results("error") > 0 })
+	server.Await(t, "a refusal", func() bool { return classes("refused") > 0 && results("error") > 0 })
 	answer.Store(http.StatusInternalServerError)
 	s.put(job("retried", 1, `{}`))
-	eventually(t, "a retry", func() bool { return classes("retry") > 0 })
+	server.Await(t, "a retry", func() bool { return classes("retry") > 0 })
 	answer.Store(0)
 	s.put(job("made", 1, `{}`))
-	eventually(t, "a pod, and a wait for it to start", func() (isThere bool) {
-		s.locked(func() { isThere = s.At("/api/v1/namespaces/ns/pods/made-worker-0") != nil })
+	server.Await(t, "a pod, and a wait for it to start", func() (isThere bool) {
+		s.Locked(func() { isThere = s.At("/api/v1/namespaces/ns/pods/made-worker-0") != nil })
 		return isThere && results("requeue_after") > 0
 	})
 	s.phase("made-worker-0", "Running")
-	eventually(t, "success, a wait, and all in the cache", func() bool {
+	server.Await(t, "success, a wait, and all in the cache", func() bool {
 		return results("success") > 0 && results("requeue_after") > 0 && sampleOf(t, c, "training_operator_cached_objects", "TFJob") == 3 &&
 			sampleOf(t, c, "leader_election_master_status", "training-operator") == 1 && sampleOf(t, c, "training_operator_objects_converted_total", "TFJob", "accepted") >= 3
 	})
@@ -127,10 +128,10 @@ func TestStandbyReportsNoJobs(t *testing.T) {
 	leader := newTestController(t, s, lease("leader"))
 	start(t, leader)
 	here := func(c *Controller) float64 { return counted(t, c, "training_operator_jobs") }
-	eventually(t, "the leader to report its job", func() bool { return here(leader) == 1 && counted(t, leader, "leader_election_master_status") == 1 })
+	server.Await(t, "the leader to report its job", func() bool { return here(leader) == 1 && counted(t, leader, "leader_election_master_status") == 1 })
 	standby := newTestController(t, s, lease("standby"))
 	start(t, standby)
-	eventually(t, "the standby to know the job", func() bool { return counted(t, standby, "training_operator_cached_objects") > 0 })
+	server.Await(t, "the standby to know the job", func() bool { return counted(t, standby, "training_operator_cached_objects") > 0 })
 	if n := here(standby); n != 0 || counted(t, standby, "leader_election_master_status") != 0 {
 		t.Errorf("the standby reports %v jobs", n)
 	}

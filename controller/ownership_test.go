@@ -47,6 +47,6 @@ func podOf() schema.Plan {
 
 // storedVersion returns the version of job a.
 func (s *apiServer) storedVersion() (v string) {
-	s.locked(func() { v = s.At(jobsPath + "a")["metadata"].(map[string]any)["resourceVersion"].(string) })
+	s.Locked(func() { v = s.At(jobsPath + "a")["metadata"].(map[string]any)["resourceVersion"].(string) })
 	return v
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/schema"
+	"stoic/test/faults/apimodel/server"
 	"stoic/training/kinds"
 )
 
@@ -51,7 +52,7 @@ func TestAuthorLearnsOfRefusals(t *testing.T) {
 		}
 		return seen[len(seen)-1]
 	}
-	eventually(t, "a decision on the refusal", func() bool { return len(last()) == 1 })
+	server.Await(t, "a decision on the refusal", func() bool { return len(last()) == 1 })
 	first := last()[0]
 	if first.Resource != schema.Pods() || first.Namespace != "ns" || first.Name != "a-worker-0" || first.Cause != schema.CauseQuota ||
 		first.Reason != metav1.StatusReasonForbidden || first.Code != http.StatusForbidden || first.Since.Before(began) || first.Since.After(time.Now()) || first.Message == "" {
@@ -60,7 +61,7 @@ func TestAuthorLearnsOfRefusals(t *testing.T) {
 	mu.Lock()
 	before := len(seen)
 	mu.Unlock()
-	eventually(t, "further tries", func() bool {
+	server.Await(t, "further tries", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(seen) > before+2
@@ -69,8 +70,8 @@ func TestAuthorLearnsOfRefusals(t *testing.T) {
 		t.Errorf("refused again: %+v, first %+v", again, first)
 	}
 	full.Store(false)
-	eventually(t, "the pod", func() bool { return slices.Contains(s.names("pods"), "a-worker-0") })
-	eventually(t, "a decision without a refusal", func() bool { return len(last()) == 0 })
+	server.Await(t, "the pod", func() bool { return slices.Contains(s.names("pods"), "a-worker-0") })
+	server.Await(t, "a decision without a refusal", func() bool { return len(last()) == 0 })
 	mu.Lock()
 	defer mu.Unlock()
 	if len(counts) != 1 || counts[0].Reason != string(schema.CauseQuota) {
@@ -111,7 +112,7 @@ func TestSmallJobIsMadeAtOnce(t *testing.T) {
 	}
 	s.put(job("a", objects/2, `{}`))
 	start(t, newTestController(t, s, nil))
-	eventually(t, "all objects to be asked for before any is there", func() bool { return asked.Load() == objects })
+	server.Await(t, "all objects to be asked for before any is there", func() bool { return asked.Load() == objects })
 }
 
 // terminate makes the API server refuse creations as it does in a namespace that is being deleted. asked returns how many it has received
@@ -119,7 +120,7 @@ func TestSmallJobIsMadeAtOnce(t *testing.T) {
 func (s *apiServer) terminate() (asked func() int) {
 	posts := func() int { return s.count("POST pods") + s.count("POST services") }
 	before := posts()
-	s.locked(func() { s.Close("ns") })
+	s.Locked(func() { s.Close("ns") })
 	return func() int { return posts() - before }
 }
 
@@ -133,7 +134,7 @@ func TestNamespaceTerminates(t *testing.T) {
 			start(t, c)
 			s.put(job("a", workers, `{}`))
 			for have := 0; have < 2*workers; { // a thousand take their time
-				eventually(t, "more children", func() bool {
+				server.Await(t, "more children", func() bool {
 					had := have
 					have = len(s.names("pods")) + len(s.names("services"))
 					return have > had
@@ -142,12 +143,12 @@ func TestNamespaceTerminates(t *testing.T) {
 			caughtUp(t, s, c)
 			asked := s.terminate()
 			for i, pod := range s.names("pods") {
-				s.locked(func() { s.drop("/api/v1/namespaces/ns/pods/" + pod) })
+				s.Locked(func() { s.Drop("/api/v1/namespaces/ns/pods/" + pod) })
 				if i < 20 || i%100 == 0 { // a reconcile for each of these, at least
 					caughtUp(t, s, c)
 				}
 			}
-			eventually(t, "a refused creation", func() bool { return asked() > 0 })
+			server.Await(t, "a refused creation", func() bool { return asked() > 0 })
 			caughtUp(t, s, c)
 			c.watchers[0].enqueueAll()
 			caughtUp(t, s, c)
@@ -155,17 +156,17 @@ func TestNamespaceTerminates(t *testing.T) {
 				t.Errorf("%d creations were asked for in a namespace that is being deleted, want 1", n)
 			}
 			var uid any
-			s.locked(func() {
+			s.Locked(func() {
 				uid = s.At(jobsPath + "a")["metadata"].(map[string]any)["uid"]
-				s.drop(jobsPath + "a")
+				s.Drop(jobsPath + "a")
 			})
 			l := c.watchers[0]
-			eventually(t, "nothing to be remembered of the job", func() bool { return l.objects.Get("ns/a") == nil && l.store.Len() == 0 && l.queue.Len() == 0 })
-			s.locked(func() { s.Open("ns") })
+			server.Await(t, "nothing to be remembered of the job", func() bool { return l.objects.Get("ns/a") == nil && l.store.Len() == 0 && l.queue.Len() == 0 })
+			s.Locked(func() { s.Open("ns") })
 			next := job("a", 1, `{}`)
 			next["metadata"].(map[string]any)["uid"] = uid // no other object has it: it stands for the memory of the one that is gone
 			s.put(next)
-			eventually(t, "the pod of the next job", func() bool { return len(s.names("pods")) == 1 })
+			server.Await(t, "the pod of the next job", func() bool { return len(s.names("pods")) == 1 })
 		})
 	}
 }

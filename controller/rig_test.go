@@ -82,7 +82,7 @@ func emitting(t *testing.T, s *apiServer, c *Controller) (messages func() []stri
 		running.Wait()
 	})
 	return func() []string {
-		c.emitter.Drain(t.Context(), patient)
+		c.emitter.Drain(t.Context(), server.Patience)
 		return s.events()
 	}
 }
@@ -103,7 +103,7 @@ func start(t testing.TB, c *Controller) (stop func() error) {
 		select {
 		case err := <-ended:
 			return err
-		case <-time.After(patient):
+		case <-time.After(server.Patience):
 			t.Error("the controller does not stop")
 			return nil
 		}
@@ -112,30 +112,16 @@ func start(t testing.TB, c *Controller) (stop func() error) {
 	return stop
 }
 
-// patient is the limit for what only a busy machine delays: thousands of objects under the race detector.
-const patient = 2 * time.Minute
-
-// eventually waits until a condition holds.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patient); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if holds() {
-			return
-		}
-	}
-	t.Fatalf("waited in vain for %s", what)
-}
-
 // shows reports whether the cache of pods has reached the stored version of a pod.
 func (c *Controller) shows(s *apiServer, pod string) bool {
 	var version string
-	s.locked(func() { version, _ = apimodel.Get(s.At(podsPath+pod), "metadata", "resourceVersion").(string) })
+	s.Locked(func() { version, _ = apimodel.Get(s.At(podsPath+pod), "metadata", "resourceVersion").(string) })
 	return consistency.Reached(c.versionOf(schema.Pods()), version)
 }
 
 // letShow lets the watch of pods go on, and waits until the cache shows a pod or the test ends. A plan calls it, so it fails no test.
 func (c *Controller) letShow(t *testing.T, s *apiServer, pod string) {
-	s.locked(func() { s.held["pods"] = false })
+	s.Locked(func() { s.Held["pods"] = false })
 	for t.Context().Err() == nil && !c.shows(s, pod) {
 		time.Sleep(time.Millisecond)
 	}
@@ -152,9 +138,9 @@ func (r *watcher) idle() bool {
 // same time may be reported later.
 func caughtUp(t testing.TB, s *apiServer, c *Controller) {
 	t.Helper()
-	eventually(t, "the caches to show all that is stored", func() bool {
+	server.Await(t, "the caches to show all that is stored", func() bool {
 		newest := map[string]string{}
-		s.locked(func() {
+		s.Locked(func() {
 			for _, resource := range []string{"tfjobs", "pods", "services"} {
 				for _, o := range s.Objects(resource) {
 					newest[resource] = consistency.Newer(newest[resource], apimodel.Get(o, "metadata", "resourceVersion").(string))
@@ -180,12 +166,12 @@ func job(name string, workers int, policy string) map[string]any {
 
 // put stores a job as its user would.
 func (s *apiServer) put(o map[string]any) {
-	s.locked(func() { s.store(jobsPath+o["metadata"].(map[string]any)["name"].(string), o) })
+	s.Locked(func() { s.Store(jobsPath+o["metadata"].(map[string]any)["name"].(string), o) })
 }
 
 // head reads a stored job.
 func (s *apiServer) head(name string) (status training.Status) {
-	s.locked(func() {
+	s.Locked(func() {
 		var o struct{ Status training.Status }
 		text, _ := json.Marshal(s.At(jobsPath + name))
 		_ = json.Unmarshal(text, &o)
@@ -196,11 +182,11 @@ func (s *apiServer) head(name string) (status training.Status) {
 
 // phase changes the phase of a stored pod.
 func (s *apiServer) phase(pod, phase string) {
-	s.locked(func() {
+	s.Locked(func() {
 		path := "/api/v1/namespaces/ns/pods/" + pod
 		o := maps.Clone(s.At(path))
 		o["status"] = map[string]any{"phase": phase}
-		s.store(path, o)
+		s.Store(path, o)
 	})
 }
 
@@ -234,7 +220,6 @@ type apiServer struct {
 	refuse     func(verb, resource, name string) *refusing // nil: let it through; once a controller runs it is set under the lock
 	prune      func(status map[string]any)                 // what the schema of jobs drops
 	strip      bool                                        // a webhook takes the ledgers of jobs away
-	held       map[string]bool                             // resources whose watches are silent
 	afterwards func(verb, resource, name string)           // called without the lock
 }
 
@@ -246,18 +231,16 @@ type refusing struct {
 
 const jobsPath = "/apis/kubeflow.org/v1/namespaces/ns/tfjobs/"
 
-func tfjobs() apimodel.Resource {
-	return apimodel.Resource{Group: "kubeflow.org", Version: "v1", Plural: "tfjobs", Kind: "TFJob", Namespaced: true, Status: true}
-}
+func tfjobs() apimodel.Resource { return server.ResourceOf(kinds.TFJob().Resource(), true) }
 
 func newAPIServer(t testing.TB) *apiServer {
 	t.Helper()
 	s := &apiServer{Server: server.New(t, tfjobs(),
-		apimodel.Resource{Version: "v1", Plural: "pods", Kind: "Pod", Namespaced: true, Status: true},
-		apimodel.Resource{Version: "v1", Plural: "services", Kind: "Service", Namespaced: true, Status: true},
+		server.ResourceOf(schema.Pods(), true), server.ResourceOf(schema.Services(), true),
 		apimodel.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true},
 		apimodel.Resource{Group: "coordination.k8s.io", Version: "v1", Plural: "leases", Kind: "Lease", Namespaced: true})}
-	s.held, s.NoWatchList, s.Before = s.Held, true, s.before
+	s.NoWatchList = true
+	s.Before = s.before
 	s.After = func(q server.Request) {
 		if s.afterwards != nil {
 			s.afterwards(q.Method, q.Resource, q.Name)
@@ -282,7 +265,7 @@ func (s *apiServer) before(q server.Request) *metav1.Status {
 		return nil
 	}
 	var refuse func(verb, resource, name string) *refusing
-	s.locked(func() {
+	s.Locked(func() {
 		s.seen = append(s.seen, strings.TrimSpace(q.Method+" "+q.Resource+" "+q.Name))
 		if query := q.URL.Query(); q.Method == http.MethodGet && q.Name == "" && !query.Has("fieldSelector") {
 			s.lists = append(s.lists, q.Resource+" "+query.Get("resourceVersion"))
@@ -299,16 +282,9 @@ func (s *apiServer) before(q server.Request) *metav1.Status {
 	return nil
 }
 
-func (s *apiServer) locked(f func()) { s.Locked(f) }
-
-// store puts an object under a path. The caller holds the lock, as for drop.
-func (s *apiServer) store(path string, o map[string]any) map[string]any { return s.Store(path, o) }
-
-func (s *apiServer) drop(path string) { s.Drop(path) }
-
 // count returns the number of requests that begin with a text.
 func (s *apiServer) count(prefix string) (n int) {
-	s.locked(func() {
+	s.Locked(func() {
 		for _, r := range s.seen {
 			if strings.HasPrefix(r, prefix) {
 				n++
@@ -320,7 +296,7 @@ func (s *apiServer) count(prefix string) (n int) {
 
 // names returns the names of the stored objects of a resource.
 func (s *apiServer) names(resource string) (names []string) {
-	s.locked(func() {
+	s.Locked(func() {
 		for _, o := range s.Objects(resource) {
 			names = append(names, apimodel.Get(o, "metadata", "name").(string))
 		}

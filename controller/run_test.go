@@ -13,6 +13,7 @@ import (
 
 	"stoic/controller/apply"
 	"stoic/controller/consistency"
+	"stoic/test/faults/apimodel/server"
 	"stoic/training"
 )
 
@@ -21,12 +22,12 @@ func TestTakenNameBlocksNoOther(t *testing.T) {
 	for _, workers := range []int{3, 16} { // all at once; and one, then two, and so on
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
 			s := newAPIServer(t)
-			s.locked(func() {
-				s.store("/api/v1/namespaces/ns/services/a-worker-0", map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "a-worker-0", "namespace": "ns"}})
+			s.Locked(func() {
+				s.Store("/api/v1/namespaces/ns/services/a-worker-0", map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "a-worker-0", "namespace": "ns"}})
 			})
 			start(t, newTestController(t, s, nil))
 			s.put(job("a", workers, `{}`))
-			eventually(t, "all pods and the other services", func() bool { return len(s.names("pods")) == workers && len(s.names("services")) == workers })
+			server.Await(t, "all pods and the other services", func() bool { return len(s.names("pods")) == workers && len(s.names("services")) == workers })
 		})
 	}
 }
@@ -43,7 +44,7 @@ func TestQuotaCostsOneRequestAReconcile(t *testing.T) {
 	c := newTestController(t, s, nil)
 	start(t, c)
 	s.put(job("a", 400, `{}`))
-	eventually(t, "three tries", func() bool { return s.count("POST services") >= 3 })
+	server.Await(t, "three tries", func() bool { return s.count("POST services") >= 3 })
 	if n := s.count("POST pods"); n > 0 {
 		t.Errorf("%d pods tried", n)
 	}
@@ -65,7 +66,7 @@ func TestForbiddenIsTriedAgainSoon(t *testing.T) {
 	}
 	start(t, newTestController(t, s, nil))
 	s.put(job("a", 2, `{}`))
-	eventually(t, "the pods", func() bool { return len(s.names("pods")) == 2 })
+	server.Await(t, "the pods", func() bool { return len(s.names("pods")) == 2 })
 }
 
 // TestNoStatusSubresource: without a status nothing is on record, so nothing may be done: a terminal condition that is not kept would be
@@ -78,8 +79,8 @@ func TestNoStatusSubresource(t *testing.T) {
 	c := newTestController(t, s, nil)
 	start(t, c)
 	s.put(job("a", 1, `{}`))
-	eventually(t, "an event", func() bool { return len(s.names("events")) > 0 })
-	eventually(t, "rest: the job waits for its back-off", func() bool { return c.watchers[0].queue.Len() == 0 && c.watchers[0].idle() })
+	server.Await(t, "an event", func() bool { return len(s.names("events")) > 0 })
+	server.Await(t, "rest: the job waits for its back-off", func() bool { return c.watchers[0].queue.Len() == 0 && c.watchers[0].idle() })
 	if n := s.count("POST events"); n != 1 {
 		t.Errorf("%d events, want 1", n)
 	}
@@ -89,8 +90,8 @@ func TestNoStatusSubresource(t *testing.T) {
 	if pods := s.names("pods"); len(pods) > 0 {
 		t.Errorf("created %v without a record", pods)
 	}
-	s.locked(func() { s.Serve(tfjobs()) })
-	eventually(t, "the pods once there is a status", func() bool { return len(s.names("pods")) == 1 })
+	s.Locked(func() { s.Serve(tfjobs()) })
+	server.Await(t, "the pods once there is a status", func() bool { return len(s.names("pods")) == 1 })
 }
 
 // TestTimeToLiveRaisedUnseen: the user raises the time to live while the watch of jobs lags. The deletion names the version that the
@@ -102,27 +103,27 @@ func TestTimeToLiveRaisedUnseen(t *testing.T) {
 	c := newTestController(t, s, func(o *Options) { o.Now = now.now })
 	start(t, c)
 	s.put(job("a", 1, `{"cleanPodPolicy":"None","ttlSecondsAfterFinished":3}`))
-	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+	server.Await(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 	s.phase("a-worker-0", "Succeeded")
 	// The cache has seen the operator's own writes: otherwise the operator would read from the API server, and notice the edit.
-	eventually(t, "the end", func() bool {
+	server.Await(t, "the end", func() bool {
 		st := s.head("a")
 		return st.Is(training.Succeeded) && consistency.Reached(c.watchers[0].objects.Version(), s.storedVersion())
 	})
-	s.locked(func() {
-		s.held["tfjobs"] = true
+	s.Locked(func() {
+		s.Held["tfjobs"] = true
 		o := maps.Clone(s.At(jobsPath + "a"))
 		o["spec"] = job("a", 1, `{"cleanPodPolicy":"None","ttlSecondsAfterFinished":86400}`)["spec"]
-		s.store(jobsPath+"a", o)
+		s.Store(jobsPath+"a", o)
 	})
 	now.pass(10 * time.Second)
-	eventually(t, "the refused deletion", func() bool { return s.count("DELETE tfjobs") == 1 })
-	eventually(t, "a look at the job", func() bool { return s.count("GET tfjobs a") > 0 })
+	server.Await(t, "the refused deletion", func() bool { return s.count("DELETE tfjobs") == 1 })
+	server.Await(t, "a look at the job", func() bool { return s.count("GET tfjobs a") > 0 })
 	s.phase("a-worker-0", "Failed")    // an event queues the job while the watch still lags
 	time.Sleep(300 * time.Millisecond) // nothing may happen, which is no condition to wait for
-	s.locked(func() { s.held["tfjobs"] = false })
+	s.Locked(func() { s.Held["tfjobs"] = false })
 	s.put(job("b", 1, `{}`))
-	eventually(t, "the pod of the next job", func() bool { return len(s.names("pods")) == 2 })
+	server.Await(t, "the pod of the next job", func() bool { return len(s.names("pods")) == 2 })
 	if got := s.names("tfjobs"); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("the jobs are %v: one was deleted against the edit of its author", got)
 	}
@@ -138,15 +139,15 @@ func TestTimeToLiveRaisedUnseen(t *testing.T) {
 func TestLaggingWatch(t *testing.T) {
 	s := newAPIServer(t)
 	start(t, newTestController(t, s, nil))
-	eventually(t, "the watch", func() bool { return s.count("GET pods") > 0 })
-	s.locked(func() { s.held["pods"] = true })
+	server.Await(t, "the watch", func() bool { return s.count("GET pods") > 0 })
+	s.Locked(func() { s.Held["pods"] = true })
 	s.put(job("a", 3, `{}`))
-	eventually(t, "the pods", func() bool { return len(s.names("pods")) == 3 })
+	server.Await(t, "the pods", func() bool { return len(s.names("pods")) == 3 })
 	time.Sleep(1500 * time.Millisecond)
 	writes := s.count("P")
-	s.locked(func() { s.held["pods"] = false })
+	s.Locked(func() { s.Held["pods"] = false })
 	s.phase("a-worker-0", "Running")
-	eventually(t, "Running", func() bool { st := s.head("a"); return st.Is(training.Running) })
+	server.Await(t, "Running", func() bool { st := s.head("a"); return st.Is(training.Running) })
 	if n := s.count("POST pods"); n != 3 {
 		t.Errorf("%d pods posted", n)
 	}
@@ -161,23 +162,23 @@ func TestLostWatchIsReadAround(t *testing.T) {
 	s := newAPIServer(t)
 	var ahead time.Duration
 	c := newTestController(t, s, func(o *Options) {
-		o.Now = func() (now time.Time) { s.locked(func() { now = time.Now().Add(ahead) }); return now }
+		o.Now = func() (now time.Time) { s.Locked(func() { now = time.Now().Add(ahead) }); return now }
 	})
 	start(t, c)
-	eventually(t, "the watches", func() bool { return s.count("GET pods") > 0 && s.count("GET services") > 0 })
-	s.locked(func() {
+	server.Await(t, "the watches", func() bool { return s.count("GET pods") > 0 && s.count("GET services") > 0 })
+	s.Locked(func() {
 		s.refuse = func(verb, _, _ string) *refusing {
 			if verb == http.MethodPatch {
-				s.locked(func() { s.held["tfjobs"], s.held["pods"], s.held["services"] = true, true, true })
+				s.Locked(func() { s.Held["tfjobs"], s.Held["pods"], s.Held["services"] = true, true, true })
 			}
 			return nil
 		}
 	})
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+	server.Await(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 	s.phase("a-worker-0", "Running")
-	eventually(t, "a live read", func() bool {
-		s.locked(func() { ahead += time.Second })
+	server.Await(t, "a live read", func() bool {
+		s.Locked(func() { ahead += time.Second })
 		st := s.head("a")
 		return st.Is(training.Running)
 	})
@@ -193,19 +194,19 @@ func TestRequestsOfOneJob(t *testing.T) {
 	s := newAPIServer(t)
 	start(t, newTestController(t, s, nil))
 	s.put(job("a", workers, `{"cleanPodPolicy":"None"}`))
-	eventually(t, "the pods and services", func() bool { return len(s.names("pods")) == workers && len(s.names("services")) == workers })
+	server.Await(t, "the pods and services", func() bool { return len(s.names("pods")) == workers && len(s.names("services")) == workers })
 	for _, phase := range []string{"Running", "Succeeded"} {
 		for i := range workers {
 			s.phase(fmt.Sprint("a-worker-", workers-1-i), phase)
 			if i == 0 && phase == "Running" {
-				eventually(t, "the job to run", func() bool { st := s.head("a"); return st.Is(training.Running) })
+				server.Await(t, "the job to run", func() bool { st := s.head("a"); return st.Is(training.Running) })
 			}
 		}
 	}
-	eventually(t, "the end", func() bool { st := s.head("a"); return st.Is(training.Succeeded) })
-	eventually(t, "its event", func() bool { return s.count("POST events") >= events }) // they are sent beside the writes
+	server.Await(t, "the end", func() bool { st := s.head("a"); return st.Is(training.Succeeded) })
+	server.Await(t, "its event", func() bool { return s.count("POST events") >= events }) // they are sent beside the writes
 	counts := map[string]int{}
-	s.locked(func() {
+	s.Locked(func() {
 		for _, request := range s.seen {
 			words := strings.Fields(request)
 			counts[words[0]+" "+words[1]]++
@@ -225,7 +226,7 @@ func TestBegun(t *testing.T) {
 	s := newAPIServer(t)
 	s.refuse = func(verb, resource, _ string) *refusing {
 		if verb == http.MethodPatch && resource == "tfjobs/status" { // what is written is not shown
-			s.locked(func() { s.held["tfjobs"] = true })
+			s.Locked(func() { s.Held["tfjobs"] = true })
 		}
 		return nil
 	}
@@ -233,9 +234,9 @@ func TestBegun(t *testing.T) {
 	c := newTestController(t, s, nil)
 	l := c.watchers[0]
 	start(t, c)
-	eventually(t, "the job in the cache", func() bool { return l.objects.Get("ns/begun") != nil })
+	server.Await(t, "the job in the cache", func() bool { return l.objects.Get("ns/begun") != nil })
 	uid := l.objects.Get("ns/begun").Meta.UID
-	eventually(t, "the answer to the write of its status", func() bool { at, _ := l.store.Written(uid); return !at.IsZero() })
+	server.Await(t, "the answer to the write of its status", func() bool { at, _ := l.store.Written(uid); return !at.IsZero() })
 	if l.objects.Get("ns/begun").Begun {
 		t.Fatal("the cache shows what is held back")
 	}
@@ -249,8 +250,8 @@ func TestBegun(t *testing.T) {
 	if l.begun("ns/unknown") {
 		t.Error("a job that is not there has begun")
 	}
-	s.locked(func() { s.refuse, s.held["tfjobs"] = nil, false })
-	eventually(t, "Created in the cache", func() bool { return l.objects.Get("ns/begun").Begun })
+	s.Locked(func() { s.refuse, s.Held["tfjobs"] = nil, false })
+	server.Await(t, "Created in the cache", func() bool { return l.objects.Get("ns/begun").Begun })
 	l.store.Forget(uid)
 	if !l.begun("ns/begun") {
 		t.Error("a job with a status has not begun")

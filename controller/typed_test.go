@@ -16,6 +16,7 @@ import (
 
 	"stoic/convert"
 	"stoic/schema"
+	"stoic/test/faults/apimodel/server"
 )
 
 type widget struct {
@@ -272,9 +273,9 @@ func TestRequeueIsNoHotLoop(t *testing.T) {
 			var began, decided atomic.Int64
 			var took atomic.Int64
 			s := newAPIServer(t)
-			s.locked(func() {
+			s.Locked(func() {
 				s.Serve(gatherers())
-				s.store(gatherersPath+"a", map[string]any{"apiVersion": "example.com/v1", "kind": "Gatherer", "spec": map[string]any{"gathers": "x"},
+				s.Store(gatherersPath+"a", map[string]any{"apiVersion": "example.com/v1", "kind": "Gatherer", "spec": map[string]any{"gathers": "x"},
 					"metadata": map[string]any{"name": "a", "namespace": "ns", "uid": "u"}})
 			})
 			w := Typed(gathererResource("Gatherer"), func(*gatherer, Observed) (p Plan) {
@@ -288,7 +289,7 @@ func TestRequeueIsNoHotLoop(t *testing.T) {
 				return p
 			}, []*Owned{{Resource: schema.Pods()}})
 			start(t, newTestController(t, s, func(o *Options) { o.Watches = []Watch{w} }))
-			eventually(t, "it to be decided some times", func() bool { return took.Load() > 0 })
+			server.Await(t, "it to be decided some times", func() bool { return took.Load() > 0 })
 			// The first events of the pods may have queued it once beside.
 			if got, least := time.Duration(took.Load()), (times-2)*shortestRequeue; got < least {
 				t.Errorf("decided %d times in %s, want %s at least", times, got, least)

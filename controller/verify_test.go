@@ -19,6 +19,7 @@ import (
 	"stoic/controller/consistency"
 	"stoic/schema"
 	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 	"stoic/training"
 	"stoic/training/kinds"
 )
@@ -39,19 +40,19 @@ func TestStaleStart(t *testing.T) {
 		}
 		once.Do(func() { // the list is made up, and on its way
 			suspended := job("a", 2, `{"suspend":true}`)
-			s.locked(func() {
-				s.held["tfjobs"] = true
+			s.Locked(func() {
+				s.Held["tfjobs"] = true
 				suspended["status"] = running["status"]
 				meta := suspended["metadata"].(map[string]any)
 				meta["uid"] = s.At(jobsPath + "a")["metadata"].(map[string]any)["uid"]
-				s.store(jobsPath+"a", suspended)
+				s.Store(jobsPath+"a", suspended)
 			})
 		})
 	}
 	start(t, newTestController(t, s, nil))
-	eventually(t, "the job to be looked at", func() bool { return s.count("GET tfjobs a") > 0 })
-	s.locked(func() { s.held["tfjobs"] = false })
-	eventually(t, "the job to be suspended", func() bool {
+	server.Await(t, "the job to be looked at", func() bool { return s.count("GET tfjobs a") > 0 })
+	s.Locked(func() { s.Held["tfjobs"] = false })
+	server.Await(t, "the job to be suspended", func() bool {
 		status := s.head("a")
 		return slices.ContainsFunc(status.Conditions, func(c training.Condition) bool {
 			return c.Type == training.Suspended && c.Status == metav1.ConditionTrue
@@ -71,9 +72,9 @@ func TestStalePods(t *testing.T) {
 	s.put(job("a", 1, `{"cleanPodPolicy":"Running"}`))
 	first := newTestController(t, s, nil)
 	stop := start(t, first)
-	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+	server.Await(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 	s.phase("a-worker-0", "Running")
-	eventually(t, "the job to run", func() bool {
+	server.Await(t, "the job to run", func() bool {
 		status := s.head("a")
 		return slices.ContainsFunc(status.Conditions, func(c training.Condition) bool { return c.Type == training.Running })
 	})
@@ -86,25 +87,25 @@ func TestStalePods(t *testing.T) {
 			return
 		}
 		once.Do(func() { // the list is made up, and on its way
-			s.locked(func() { s.held["pods"] = true })
+			s.Locked(func() { s.Held["pods"] = true })
 			s.phase("a-worker-0", "Succeeded")
-			s.locked(func() {
+			s.Locked(func() {
 				o := maps.Clone(s.At(jobsPath + "a"))
 				o["status"] = map[string]any{"startTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:00:09Z", "observedGeneration": 1,
 					"replicaStatuses": map[string]any{"Worker": map[string]any{"succeeded": 1}},
 					"conditions": []any{map[string]any{"type": "Succeeded", "status": "True", "reason": "TFJobSucceeded", "message": "TFJob ns/a successfully completed.",
 						"lastUpdateTime": "2026-01-01T00:00:09Z", "lastTransitionTime": "2026-01-01T00:00:09Z"}}}
-				s.store(jobsPath+"a", o)
+				s.Store(jobsPath+"a", o)
 			})
 		})
 	}
 	c := newTestController(t, s, nil)
 	start(t, c)
-	eventually(t, "a look at the API server", func() bool { return counted(t, c, "training_operator_live_reads_total") > 0 })
+	server.Await(t, "a look at the API server", func() bool { return counted(t, c, "training_operator_live_reads_total") > 0 })
 	c.watchers[0].enqueueAll() // with caches that still show the past
-	eventually(t, "another reconcile", func() bool { return c.watchers[0].queue.Len() == 0 })
-	s.locked(func() { s.held["pods"] = false })
-	eventually(t, "the queue to be empty", func() bool { return c.watchers[0].queue.Len() == 0 })
+	server.Await(t, "another reconcile", func() bool { return c.watchers[0].queue.Len() == 0 })
+	s.Locked(func() { s.Held["pods"] = false })
+	server.Await(t, "the queue to be empty", func() bool { return c.watchers[0].queue.Len() == 0 })
 	if n := s.count("DELETE pods"); n != 0 {
 		t.Errorf("%d pods were deleted, want none: it has succeeded", n)
 	}
@@ -117,19 +118,19 @@ func TestDeletedIsNotThere(t *testing.T) {
 	s.put(job("a", 1, `{}`))
 	c := newTestController(t, s, nil)
 	start(t, c)
-	eventually(t, "the children", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
+	server.Await(t, "the children", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
 	s.phase("a-worker-0", "Running")
 	caughtUp(t, s, c)
-	s.locked(func() { s.held["services"] = true })
+	s.Locked(func() { s.Held["services"] = true })
 	spec := func(suspend bool) {
-		s.locked(func() {
+		s.Locked(func() {
 			o := maps.Clone(s.At(jobsPath + "a"))
 			o["spec"] = job("a", 1, map[bool]string{true: `{"suspend":true}`, false: `{}`}[suspend])["spec"]
-			s.store(jobsPath+"a", o)
+			s.Store(jobsPath+"a", o)
 		})
 	}
 	spec(true)
-	eventually(t, "nothing", func() bool { return len(s.names("pods"))+len(s.names("services")) == 0 })
+	server.Await(t, "nothing", func() bool { return len(s.names("pods"))+len(s.names("services")) == 0 })
 	made := s.count("POST pods")
 	spec(false)
 	c.watchers[0].enqueueAll()
@@ -137,8 +138,8 @@ func TestDeletedIsNotThere(t *testing.T) {
 	if n := s.count("POST pods"); n != made {
 		t.Errorf("a pod is made while it is not known that its service is gone")
 	}
-	s.locked(func() { s.held["services"] = false })
-	eventually(t, "the children of the resumed job", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
+	s.Locked(func() { s.Held["services"] = false })
+	server.Await(t, "the children of the resumed job", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
 	if n := s.count("DELETE services"); n != 1 {
 		t.Errorf("the service was deleted %d times", n)
 	}
@@ -150,18 +151,18 @@ func TestNeverShown(t *testing.T) {
 	s := newAPIServer(t)
 	o := job("a", 1, `{}`)
 	o["spec"].(map[string]any)["tfReplicaSpecs"].(map[string]any)["Worker"].(map[string]any)["restartPolicy"] = "ExitCode"
-	s.locked(func() { s.held["pods"] = true })
+	s.Locked(func() { s.Held["pods"] = true })
 	s.put(o)
 	now := newClock()
 	c := newTestController(t, s, func(o *Options) { o.Now = now.now })
 	start(t, c)
-	eventually(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
+	server.Await(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 	s.fails("a-worker-0", 137)
 	later := func(holds func() bool) func() bool { // the caches are behind for too long, and the replica's pause ends
 		return func() bool { now.pass(20 * time.Millisecond); return holds() }
 	}
-	eventually(t, "the end of the failed pod", later(func() bool { return s.count("DELETE pods") == 1 }))
-	eventually(t, "its successor", later(func() bool { return s.count("POST pods") == 2 }))
+	server.Await(t, "the end of the failed pod", later(func() bool { return s.count("DELETE pods") == 1 }))
+	server.Await(t, "its successor", later(func() bool { return s.count("POST pods") == 2 }))
 }
 
 // clock is a clock that a test sets forward; it also runs by itself.
@@ -174,12 +175,12 @@ func (c *clock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
 
 // fails ends a pod with an exit code.
 func (s *apiServer) fails(pod string, code int) {
-	s.locked(func() {
+	s.Locked(func() {
 		path := "/api/v1/namespaces/ns/pods/" + pod
 		o := maps.Clone(s.At(path))
 		o["status"] = map[string]any{"phase": "Failed", "containerStatuses": []any{map[string]any{"name": "tensorflow",
 			"state": map[string]any{"terminated": map[string]any{"exitCode": code}}}}}
-		s.store(path, o)
+		s.Store(path, o)
 	})
 }
 
@@ -202,10 +203,10 @@ func TestWhatWasReadAheadIsRemembered(t *testing.T) {
 		})
 		l := c.watchers[0]
 		start(t, c)
-		eventually(t, "the children", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
+		server.Await(t, "the children", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
 		caughtUp(t, s, c)
 		uid := func() (found types.UID) {
-			s.locked(func() { found = types.UID(apimodel.Get(s.At(jobsPath+"a"), "metadata", "uid").(string)) })
+			s.Locked(func() { found = types.UID(apimodel.Get(s.At(jobsPath+"a"), "metadata", "uid").(string)) })
 			return found
 		}
 		knows := func(uid types.UID) bool {
@@ -214,44 +215,44 @@ func TestWhatWasReadAheadIsRemembered(t *testing.T) {
 		}
 
 		first := uid()
-		s.locked(func() { s.held["tfjobs"] = true })
+		s.Locked(func() { s.Held["tfjobs"] = true })
 		s.phase("a-worker-0", "Running")
-		eventually(t, "a status that the cache does not show", func() bool { return s.count("PATCH tfjobs/status a") >= 2 })
-		s.locked(func() {
-			s.drop(jobsPath + "a")
+		server.Await(t, "a status that the cache does not show", func() bool { return s.count("PATCH tfjobs/status a") >= 2 })
+		s.Locked(func() {
+			s.Drop(jobsPath + "a")
 			o := job("a", 1, `{}`)
 			delete(o["metadata"].(map[string]any), "uid")
-			s.store(jobsPath+"a", o)
+			s.Store(jobsPath+"a", o)
 		})
 		second := uid()
 		if first == second {
 			t.Fatal("the second job has the UID of the first")
 		}
 		collect(s)
-		eventually(t, "the second job to have its pod", func() bool {
+		server.Await(t, "the second job to have its pod", func() bool {
 			late.Add(int64(time.Second))
 			l.enqueueAll()
 			return slices.Equal(s.names("pods"), []string{"a-worker-0"}) && knows(second)
 		})
 		l.enqueueAll()
-		eventually(t, "rest", func() bool { return l.queue.Len() == 0 && l.idle() })
+		server.Await(t, "rest", func() bool { return l.queue.Len() == 0 && l.idle() })
 		if !knows(second) {
 			t.Error("what was written of the second job is forgotten while the cache still shows the first")
 		}
 		if !survives {
-			s.locked(func() {
-				s.drop(jobsPath + "a")
+			s.Locked(func() {
+				s.Drop(jobsPath + "a")
 				s.Compact(s.Version()) // so that the end of the second is never reported: all is listed again
 				s.Cut()
 			})
 			collect(s)
 		}
-		s.locked(func() { s.held["tfjobs"] = false })
+		s.Locked(func() { s.Held["tfjobs"] = false })
 		if survives {
 			caughtUp(t, s, c)
 			continue
 		}
-		eventually(t, "nothing of either job to be left", func() bool {
+		server.Await(t, "nothing of either job to be left", func() bool {
 			_, ahead := l.ahead.Load("ns/a")
 			return l.store.Len() == 0 && !ahead
 		})
@@ -265,11 +266,11 @@ func TestGarbageIsNotRecreated(t *testing.T) {
 	for name, next := range map[string]func(*apiServer){
 		"recreated": func(s *apiServer) {
 			o := job("a", 1, `{}`)
-			s.drop(jobsPath + "a")
-			s.store(jobsPath+"a", o)
+			s.Drop(jobsPath + "a")
+			s.Store(jobsPath+"a", o)
 		},
-		"gone":    func(s *apiServer) { s.drop(jobsPath + "a") },
-		"changed": func(s *apiServer) { s.store(jobsPath+"a", finishing(runtime.DeepCopyJSON(s.At(jobsPath+"a")))) },
+		"gone":    func(s *apiServer) { s.Drop(jobsPath + "a") },
+		"changed": func(s *apiServer) { s.Store(jobsPath+"a", finishing(runtime.DeepCopyJSON(s.At(jobsPath+"a")))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -277,10 +278,10 @@ func TestGarbageIsNotRecreated(t *testing.T) {
 			s.put(job("a", 1, `{}`))
 			c := newTestController(t, s, nil)
 			start(t, c)
-			eventually(t, "the children", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
+			server.Await(t, "the children", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
 			caughtUp(t, s, c)
-			s.locked(func() {
-				s.held["tfjobs"] = true
+			s.Locked(func() {
+				s.Held["tfjobs"] = true
 				next(s)
 			})
 			made := s.count("POST pods")
@@ -294,16 +295,16 @@ func TestGarbageIsNotRecreated(t *testing.T) {
 			if n := s.count("POST pods") - made; n > 0 {
 				t.Errorf("%d pods were made for a job that is %s", n, name)
 			}
-			eventually(t, "a look at the job", func() bool { return s.count("GET tfjobs a") > 0 })
+			server.Await(t, "a look at the job", func() bool { return s.count("GET tfjobs a") > 0 })
 			looks := s.count("GET tfjobs a")
 			// A run of the collector, and what it changes, cause some reconciles. A hot loop has thousands.
 			reconciles, most := c.reconciles(t)-before, 20+int(time.Since(began)/(20*time.Millisecond))
 			if looks > reconciles || reconciles > most {
 				t.Errorf("looked at the job %d times in %d reconciles, want at most one in each and %d reconciles", looks, reconciles, most)
 			}
-			s.locked(func() { s.held["tfjobs"] = false })
+			s.Locked(func() { s.Held["tfjobs"] = false })
 			if name == "recreated" {
-				eventually(t, "the children of the next job", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
+				server.Await(t, "the children of the next job", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
 			}
 		})
 	}
@@ -318,10 +319,10 @@ func finishing(o map[string]any) map[string]any {
 
 // collect deletes all children.
 func collect(s *apiServer) {
-	s.locked(func() {
+	s.Locked(func() {
 		for _, resource := range []string{"pods", "services"} {
 			for _, o := range s.Objects(resource) {
-				s.drop("/api/v1/namespaces/ns/" + resource + "/" + apimodel.Get(o, "metadata", "name").(string))
+				s.Drop("/api/v1/namespaces/ns/" + resource + "/" + apimodel.Get(o, "metadata", "name").(string))
 			}
 		}
 	})
@@ -333,12 +334,12 @@ func TestSuccessorIsCreatedAfterOneLook(t *testing.T) {
 	s.put(job("a", 2, `{}`))
 	c := newTestController(t, s, nil)
 	start(t, c)
-	eventually(t, "the children", func() bool { return len(s.names("pods")) == 2 && len(s.names("services")) == 2 })
+	server.Await(t, "the children", func() bool { return len(s.names("pods")) == 2 && len(s.names("services")) == 2 })
 	looked := s.count("GET tfjobs a")
 	for n := range 3 {
 		before := s.count("POST pods")
-		s.locked(func() { s.drop("/api/v1/namespaces/ns/pods/a-worker-1") })
-		eventually(t, "the successor", func() bool { return s.count("POST pods") == before+1 && len(s.names("pods")) == 2 })
+		s.Locked(func() { s.Drop("/api/v1/namespaces/ns/pods/a-worker-1") })
+		server.Await(t, "the successor", func() bool { return s.count("POST pods") == before+1 && len(s.names("pods")) == 2 })
 		if got := s.count("GET tfjobs a") - looked; got > n+1 {
 			t.Errorf("looked at the job %d times for %d lost pods", got, n+1)
 		}
@@ -357,12 +358,12 @@ func watchOnly(t *testing.T, c *Controller) {
 		running.Go(func() { w.objects.Serve(ctx) })
 	}
 	t.Cleanup(func() { stop(); running.Wait() })
-	eventually(t, "the caches to be filled", func() bool { return c.childrenReady() && c.watchers[0].objects.Ready() })
+	server.Await(t, "the caches to be filled", func() bool { return c.childrenReady() && c.watchers[0].objects.Ready() })
 }
 
 // newest returns the version of job a that the API server has.
 func (s *apiServer) newest() (version string) {
-	s.locked(func() { version, _ = apimodel.Get(s.At(jobsPath+"a"), "metadata", "resourceVersion").(string) })
+	s.Locked(func() { version, _ = apimodel.Get(s.At(jobsPath+"a"), "metadata", "resourceVersion").(string) })
 	return version
 }
 
@@ -386,14 +387,14 @@ func TestObservesTheNewest(t *testing.T) {
 		if armed {
 			once.Do(func() {
 				s.put(job("a", 2, `{}`))
-				eventually(t, "the edit to be in the cache", func() bool { return l.objects.Get("ns/a").Meta.ResourceVersion == s.newest() })
+				server.Await(t, "the edit to be in the cache", func() bool { return l.objects.Get("ns/a").Meta.ResourceVersion == s.newest() })
 			})
 		}
 		return versionOf()
 	}
 	watchOnly(t, c)
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the job to be in the cache", func() bool { return l.objects.Get("ns/a") != nil })
+	server.Await(t, "the job to be in the cache", func() bool { return l.objects.Get("ns/a") != nil })
 	l.store.RequireChildVersion(l.objects.Get("ns/a").Meta.UID, 0, "1")
 	before := s.newest()
 	armed = true
@@ -437,11 +438,11 @@ func TestLastFinalizer(t *testing.T) {
 			if err != nil || answer.StatusCode != http.StatusOK || answer.Body.Close() != nil {
 				t.Fatalf("DELETE: %v, %v", answer, err)
 			}
-			eventually(t, "the deletion to be in the cache", func() bool {
+			server.Await(t, "the deletion to be in the cache", func() bool {
 				cached := l.objects.Get("ns/a")
 				return cached != nil && cached.Meta.DeletionTimestamp != nil
 			})
-			s.locked(func() { s.held["tfjobs"] = true })
+			s.Locked(func() { s.Held["tfjobs"] = true })
 			l.store.SetVerified(l.objects.Get("ns/a").Meta.UID)
 			if _, err := l.reconcile(t.Context(), "ns/a"); err != nil {
 				t.Fatal(err)
@@ -454,12 +455,12 @@ func TestLastFinalizer(t *testing.T) {
 			if n := s.count("PATCH tfjobs a"); n != 1 {
 				t.Errorf("%d writes, want 1", n)
 			}
-			s.locked(func() { s.held["tfjobs"] = false })
+			s.Locked(func() { s.Held["tfjobs"] = false })
 			if len(finalizers) > 1 {
-				eventually(t, "a reconcile on the present", func() bool { _, err := l.reconcile(t.Context(), "ns/a"); return err == nil })
+				server.Await(t, "a reconcile on the present", func() bool { _, err := l.reconcile(t.Context(), "ns/a"); return err == nil })
 				return
 			}
-			eventually(t, "the end of the object, and nothing kept of it", func() bool { return l.objects.Get("ns/a") == nil && l.store.Len() == 0 })
+			server.Await(t, "the end of the object, and nothing kept of it", func() bool { return l.objects.Get("ns/a") == nil && l.store.Len() == 0 })
 		})
 	}
 }
@@ -474,22 +475,22 @@ func TestRewoundStore(t *testing.T) {
 	c := newTestController(t, s, func(o *Options) { o.Now = now.now })
 	start(t, c)
 	s.put(job("a", 1, `{}`))
-	eventually(t, "the children", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
+	server.Await(t, "the children", func() bool { return len(s.names("pods")) == 1 && len(s.names("services")) == 1 })
 	s.phase("a-worker-0", "Running")
-	eventually(t, "the job to run", func() bool { st := s.head("a"); return st.Is(training.Running) })
+	server.Await(t, "the job to run", func() bool { st := s.head("a"); return st.Is(training.Running) })
 
 	rewind := s.saved()
-	s.locked(func() {
+	s.Locked(func() {
 		for range 1000 {
-			s.store("/api/v1/namespaces/ns/events/noise", map[string]any{})
+			s.Store("/api/v1/namespaces/ns/events/noise", map[string]any{})
 		}
 		for path, resource := range map[string]string{jobsPath: "tfjobs", podsPath: "pods", "/api/v1/namespaces/ns/services/": "services"} {
 			for _, o := range s.Objects(resource) {
-				s.store(path+apimodel.Get(o, "metadata", "name").(string), o)
+				s.Store(path+apimodel.Get(o, "metadata", "name").(string), o)
 			}
 		}
 	})
-	eventually(t, "the future to be known", func() bool {
+	server.Await(t, "the future to be known", func() bool {
 		return consistency.Reached(c.watchers[0].objects.Version(), "1100") &&
 			consistency.Reached(c.versionOf(schema.Pods()), "1100") && consistency.Reached(c.versionOf(schema.Services()), "1100")
 	})
@@ -498,17 +499,17 @@ func TestRewoundStore(t *testing.T) {
 	later := func(holds func() bool) func() bool { // caches that never reach the versions known before are given up
 		return func() bool { now.pass(20 * time.Millisecond); return holds() }
 	}
-	eventually(t, "the children of the next job", later(func() bool { return len(s.names("pods")) == 2 && len(s.names("services")) == 2 }))
+	server.Await(t, "the children of the next job", later(func() bool { return len(s.names("pods")) == 2 && len(s.names("services")) == 2 }))
 	s.phase("a-worker-0", "Succeeded")
-	eventually(t, "the end of the job", later(func() bool { st := s.head("a"); return st.Is(training.Succeeded) }))
+	server.Await(t, "the end of the job", later(func() bool { st := s.head("a"); return st.Is(training.Succeeded) }))
 }
 
 // saved notes the state of the store. What it returns restores that state, and ends all watches.
 func (s *apiServer) saved() (restore func()) {
 	var then *apimodel.Model
-	s.locked(func() { then = s.Clone() })
+	s.Locked(func() { then = s.Clone() })
 	return func() {
-		s.locked(func() {
+		s.Locked(func() {
 			s.Model = then
 			s.Cut()
 		})

@@ -224,7 +224,7 @@ func TestFinalizersOfWhatHasChanged(t *testing.T) {
 		if has := s.head(t, "a").Meta.Finalizers; !slices.Equal(has, []string{"o", "of another"}) {
 			t.Errorf("finalizers: %v", has)
 		}
-		s.locked(func() { s.Drop(widgetsPath + "a") })
+		s.Locked(func() { s.Drop(widgetsPath + "a") })
 		_, err := a.Apply(t.Context(), seen, plan)
 		if adds := len(plan.AddFinalizers) > 0; adds != errors.Is(err, errUnrecorded) || !adds && err != nil {
 			t.Errorf("%+v of what is gone: %v", plan, err)

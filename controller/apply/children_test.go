@@ -222,7 +222,7 @@ func TestRemove(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 	var left []string
-	s.locked(func() {
+	s.Locked(func() {
 		for _, o := range s.Objects("pods") {
 			left = append(left, apimodel.Get(o, "metadata", "name").(string))
 		}
@@ -387,7 +387,7 @@ func TestSharedName(t *testing.T) {
 				_, _, _, err := a.createOptional(t.Context(), someSeen(), []schema.Object{o}, false)
 				errs = append(errs, err)
 				if c.meta == nil {
-					s.locked(func() { s.Drop(at) })
+					s.Locked(func() { s.Drop(at) })
 				}
 			}
 			if (errs[0] != nil) != c.conflict || posts != c.posts {
@@ -595,11 +595,11 @@ func TestUnwatchedComesFirst(t *testing.T) {
 		},
 		"of a widget that had the name": {
 			func(s *apiServer) { s.put(secretPath, owned("older", "Widget", "a", "")) },
-			func(s *apiServer) { s.locked(func() { s.Drop(secretPath) }) },
+			func(s *apiServer) { s.Locked(func() { s.Drop(secretPath) }) },
 		},
 		"somebody's": {
 			func(s *apiServer) { s.put(secretPath, owned("", "", "", "")) },
-			func(s *apiServer) { s.locked(func() { s.Drop(secretPath) }) },
+			func(s *apiServer) { s.Locked(func() { s.Drop(secretPath) }) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -674,7 +674,7 @@ func TestUnwatchedIsLookedAtOnce(t *testing.T) {
 	} {
 		now = now.Add(step.after)
 		if step.deleted {
-			s.locked(func() { s.Drop(secretPath) })
+			s.Locked(func() { s.Drop(secretPath) })
 		}
 		s.requests()
 		requeue, err := a.Apply(t.Context(), &schema.Observed{Head: head}, schema.Plan{Create: step.create})
@@ -685,7 +685,7 @@ func TestUnwatchedIsLookedAtOnce(t *testing.T) {
 		if diff := cmp.Diff(step.want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: requests (-want +got):\n%s", step.what, diff)
 		}
-		s.locked(func() { s.Drop(podsPath + "p") })
+		s.Locked(func() { s.Drop(podsPath + "p") })
 	}
 }
 
@@ -694,7 +694,7 @@ func TestPatchOfAStatus(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)
 	meta := s.put(gadgetsPath+"g", nil)
-	s.locked(func() {
+	s.Locked(func() {
 		stored := s.Store(gadgetsPath+"g", map[string]any{"status": map[string]any{"startTime": "2026-01-01T00:00:00Z", "active": 1}})
 		meta.ResourceVersion = apimodel.Get(stored, "metadata", "resourceVersion").(string)
 	})

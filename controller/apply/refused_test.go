@@ -165,7 +165,7 @@ func TestStatusThatIsRefused(t *testing.T) {
 
 // events counts the stored events of a reason.
 func (s *apiServer) events(reason string) (n int) {
-	s.locked(func() {
+	s.Locked(func() {
 		for _, o := range s.Objects("events") {
 			if o["reason"] == reason {
 				n++
@@ -247,7 +247,7 @@ func TestRefusedIsKnown(t *testing.T) {
 		{"for another cause", http.StatusUnprocessableEntity, refused(422, metav1.StatusReasonInvalid, schema.CauseInvalid, first.Add(4*time.Minute))},
 		{"created", 0, nil},
 	} {
-		s.locked(func() { code = step.code })
+		s.Locked(func() { code = step.code })
 		a.Store.SetVerified(head.Meta.UID)
 		_, err := a.Apply(t.Context(), &schema.Observed{Head: head}, schema.Plan{Create: []schema.Object{{Resource: schema.Pods(), Namespace: "ns", Name: "p", Body: []byte(`{"metadata":{"name":"p"}}`)}}})
 		if (err != nil) != (step.code != 0) {
@@ -542,7 +542,7 @@ func TestCostlyCreation(t *testing.T) {
 
 // messages counts the stored events of a reason whose message contains these words.
 func (s *apiServer) messages(reason, words string) (n int) {
-	s.locked(func() {
+	s.Locked(func() {
 		for _, o := range s.Objects("events") {
 			if message, _ := o["message"].(string); o["reason"] == reason && strings.Contains(message, words) {
 				n++

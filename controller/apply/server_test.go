@@ -20,7 +20,6 @@ import (
 	"stoic/controller/serve"
 	"stoic/controller/watch"
 	"stoic/schema"
-	"stoic/test/faults/apimodel"
 	"stoic/test/faults/apimodel/server"
 )
 
@@ -47,7 +46,7 @@ func newAPIServer(t *testing.T) *apiServer {
 		}
 	})
 	s.Before = func(q server.Request) (no *metav1.Status) {
-		s.locked(func() {
+		s.Locked(func() {
 			request := nameOf(q)
 			if s.seen = append(s.seen, request); s.fail != nil {
 				no = s.fail(request)
@@ -61,15 +60,15 @@ func newAPIServer(t *testing.T) *apiServer {
 // failing makes the server answer requests with what fail returns; nil is no failure. Events are sent concurrently with a test, so it
 // takes the lock.
 func (s *apiServer) failing(fail func(request string) *metav1.Status) {
-	s.locked(func() { s.fail = fail })
+	s.Locked(func() { s.fail = fail })
 }
 
 // keeping changes what the server keeps of what it receives.
-func (s *apiServer) keeping(keep func(map[string]any)) { s.locked(func() { s.keep = keep }) }
+func (s *apiServer) keeping(keep func(map[string]any)) { s.Locked(func() { s.keep = keep }) }
 
 // serve makes the server serve a resource, with a status subresource.
 func (s *apiServer) serve(r schema.Resource) {
-	s.Serve(apimodel.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: !r.Cluster, Status: r.Plural != "events" && r.Plural != "secrets"})
+	s.Serve(server.ResourceOf(r, r.Plural != "events" && r.Plural != "secrets"))
 }
 
 // nameOf returns the name of a request, as "PATCH pods a annotations".
@@ -146,11 +145,9 @@ const (
 	podsPath    = "/api/v1/namespaces/ns/pods/"
 )
 
-func (s *apiServer) locked(f func()) { s.Locked(f) }
-
 // put stores an object and returns its metadata.
 func (s *apiServer) put(path string, meta map[string]any) (stored metav1.ObjectMeta) {
-	s.locked(func() {
+	s.Locked(func() {
 		text, _ := json.Marshal(s.Store(path, map[string]any{"metadata": meta})["metadata"])
 		_ = json.Unmarshal(text, &stored)
 	})
@@ -164,7 +161,7 @@ func bodyOf(r schema.Resource, name string) json.RawMessage {
 
 // object returns the object at a path, or nil. What is stored is not changed.
 func (s *apiServer) object(path string) (o map[string]any) {
-	s.locked(func() { o = s.At(path) })
+	s.Locked(func() { o = s.At(path) })
 	return o
 }
 
@@ -172,7 +169,7 @@ func (s *apiServer) object(path string) (o map[string]any) {
 func (s *apiServer) head(t *testing.T, name string) *schema.Head {
 	t.Helper()
 	head := &schema.Head{Resource: widgets()}
-	s.locked(func() {
+	s.Locked(func() {
 		text, err := json.Marshal(s.At(widgetsPath + name)["metadata"])
 		if err == nil {
 			err = json.Unmarshal(text, &head.Meta)
@@ -186,7 +183,7 @@ func (s *apiServer) head(t *testing.T, name string) *schema.Head {
 
 // requests returns the requests since it was last called, except those that post events.
 func (s *apiServer) requests() (seen []string) {
-	s.locked(func() {
+	s.Locked(func() {
 		for _, request := range s.seen {
 			if !strings.Contains(request, " events ") {
 				seen = append(seen, request)
@@ -201,7 +198,7 @@ func (s *apiServer) requests() (seen []string) {
 func (s *apiServer) reported(t *testing.T, reason string) (message string) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); message == "" && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		s.locked(func() {
+		s.Locked(func() {
 			for _, o := range s.Objects("events") {
 				if o["reason"] == reason {
 					message, _ = o["message"].(string)

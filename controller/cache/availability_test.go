@@ -52,7 +52,7 @@ func TestWatchEndsWithTheResource(t *testing.T) {
 		ended := make(chan struct{})
 		limit := 200 * time.Millisecond // nothing may happen, which is no condition to wait for
 		if c.ends {
-			limit = patient
+			limit = server.Patience
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		a.watch = func(watching context.Context, report func(error)) {
@@ -144,7 +144,7 @@ func TestDoubtIsResolvedByAQuestion(t *testing.T) {
 			ended := false
 			limit := 100 * time.Millisecond // nothing may happen, which is no condition to wait for
 			if c.ends {
-				limit = patient
+				limit = server.Patience
 			}
 			a.watch = func(watching context.Context, report func(error)) {
 				report(errors.New("connection reset"))
@@ -247,11 +247,11 @@ func TestOutageIsOverWhenItIsOver(t *testing.T) {
 				d = newTestDependents(t, s, "", &watch.Owned{Resource: schema.Pods(), SlimTyped: slimName}, nil)
 				path = podsPath
 			}
-			background(t, d.Serve)
+			server.Background(t, d.Serve)
 			s.put(path+"b", ownedBy(owner, nil))
-			eventually(t, "the list", func() bool { return len(d.Of(owner).Items) == 1 })
+			server.Await(t, "the list", func() bool { return len(d.Of(owner).Items) == 1 })
 			s.put(path+"c", ownedBy(owner, nil))
-			eventually(t, "the watch", func() bool { return len(d.Of(owner).Items) == 2 })
+			server.Await(t, "the watch", func() bool { return len(d.Of(owner).Items) == 2 })
 			if lists.Load() < 4 || watches.Load() < 2 {
 				t.Errorf("%d lists and %d watches were asked for: this shows nothing", lists.Load(), watches.Load())
 			}
@@ -301,7 +301,7 @@ func TestReportErrors(t *testing.T) {
 	}
 	w.Stop()
 	w.Stop()
-	eventually(t, "the end of the events", func() bool {
+	server.Await(t, "the end of the events", func() bool {
 		select {
 		case _, open := <-w.ResultChan():
 			return !open
@@ -371,27 +371,27 @@ func TestReadyWhileAllIsListedAgain(t *testing.T) {
 		lists.Add(1)
 		return http.StatusServiceUnavailable
 	}
-	s.locked(func() { s.fail = unreadable; failing = true })
-	background(t, objects.Serve)
-	background(t, dependents.Serve)
-	eventually(t, "lists that fail", func() bool { return lists.Load() > 2 })
+	s.Locked(func() { s.fail = unreadable; failing = true })
+	server.Background(t, objects.Serve)
+	server.Background(t, dependents.Serve)
+	server.Await(t, "lists that fail", func() bool { return lists.Load() > 2 })
 	for name, ready := range caches {
 		if ready() {
 			t.Errorf("%s are ready although they were never read", name)
 		}
 	}
-	s.locked(func() { failing = false })
+	s.Locked(func() { failing = false })
 	for name, ready := range caches {
-		eventually(t, name+" to be ready", ready)
+		server.Await(t, name+" to be ready", ready)
 	}
-	eventually(t, "the watches", func() bool { return watching(s) && objects.Get("ns/a") != nil && dependents.Known() })
+	server.Await(t, "the watches", func() bool { return watching(s) && objects.Get("ns/a") != nil && dependents.Known() })
 	s.put(widgetsPath+"b", map[string]any{}) // after a watch that had no event a reflector lists again anyway, without 410
-	eventually(t, "the event", func() bool {
+	server.Await(t, "the event", func() bool {
 		return objects.Get("ns/b") != nil && consistency.Reached(dependents.Version(), objects.Version())
 	})
 	lists.Store(0)
-	s.locked(func() { failing = true; s.Cut() })
-	eventually(t, "both caches to be filled again", func() bool {
+	s.Locked(func() { failing = true; s.Cut() })
+	server.Await(t, "both caches to be filled again", func() bool {
 		for name, ready := range caches {
 			if !ready() {
 				t.Fatalf("%s are not ready while they are listed again", name)
@@ -399,14 +399,14 @@ func TestReadyWhileAllIsListedAgain(t *testing.T) {
 		}
 		return lists.Load() > 4 && objects.informer.Load() != nil && objects.Get("ns/a") == nil && !dependents.Known()
 	})
-	s.locked(func() { failing = false })
-	eventually(t, "what was listed again", func() bool { return objects.Get("ns/a") != nil && dependents.Known() })
+	s.Locked(func() { failing = false })
+	server.Await(t, "what was listed again", func() bool { return objects.Get("ns/a") != nil && dependents.Known() })
 
-	s.locked(func() { s.Unserve("widgets"); s.Cut() })
-	eventually(t, "absence", func() bool { return objects.absent.Load() && dependents.absent.Load() })
-	s.locked(func() { s.serve(widgets(), true); failing = true })
+	s.Locked(func() { s.Unserve("widgets"); s.Cut() })
+	server.Await(t, "absence", func() bool { return objects.absent.Load() && dependents.absent.Load() })
+	s.Locked(func() { s.serve(widgets(), true); failing = true })
 	for name, ready := range caches {
-		eventually(t, name+" not to be ready after an absence", func() bool { return !ready() })
+		server.Await(t, name+" not to be ready after an absence", func() bool { return !ready() })
 	}
 }
 
@@ -451,7 +451,7 @@ func TestAnotherVersionIsServed(t *testing.T) {
 	s := newAPIServer(t)
 	other := schema.Resource{Group: "example.org", Version: "v1beta1", Plural: "gadgets", Kind: "Gadget"}
 	broken := false
-	s.locked(func() {
+	s.Locked(func() {
 		s.serve(other, true)
 		s.fail = func(q server.Request) int {
 			if broken && q.URL.Path == "/apis/example.org/v1beta1" {
@@ -477,7 +477,7 @@ func TestAnotherVersionIsServed(t *testing.T) {
 	says := func(want ...string) {
 		t.Helper()
 		var got []string
-		eventually(t, "the log", func() bool {
+		server.Await(t, "the log", func() bool {
 			got = nil
 			for _, entry := range logged.All() {
 				if !slices.Contains(ending, entry.Message) {
@@ -492,15 +492,15 @@ func TestAnotherVersionIsServed(t *testing.T) {
 		logged.TakeAll()
 	}
 	says("the API server serves another version of this kind, too, and objects are served in that one")
-	s.locked(func() { broken = true })
+	s.Locked(func() { broken = true })
 	says("it is not known whether the API server serves this kind; asking again")
-	s.locked(func() { broken = false; s.Unserve("gadgets") })
+	s.Locked(func() { broken = false; s.Unserve("gadgets") })
 	says("watching")
-	s.locked(func() { s.serve(other, true) })
+	s.Locked(func() { s.serve(other, true) })
 	says("the API server serves another version of this kind, too, and objects are served in that one")
-	s.locked(func() { s.Unserve("gadgets") })
+	s.Locked(func() { s.Unserve("gadgets") })
 	says("watching")
-	s.locked(func() { s.Unserve("widgets") })
+	s.Locked(func() { s.Unserve("widgets") })
 	says("the API server does not serve this kind; waiting for its CRD")
 }
 
@@ -508,7 +508,7 @@ func TestAnotherVersionIsServed(t *testing.T) {
 // watch has no event. It ends the watch that runs now.
 func (s *apiServer) expireWatch(meanwhile func()) {
 	var done atomic.Bool
-	s.locked(func() {
+	s.Locked(func() {
 		s.fail = func(q server.Request) int {
 			if q.Resource != "widgets" || !q.Watch || q.URL.Query().Has("sendInitialEvents") || done.Swap(true) {
 				return 0
@@ -532,17 +532,17 @@ func TestChildThatWentBeforeAnExpiredWatch(t *testing.T) {
 	woken := map[string]int{}
 	var all atomic.Int64
 	d := NewDependents(source, typed, &watch.Owned{Resource: widgets()}, func(o Owner) { mu.Lock(); defer mu.Unlock(); woken[o.Name]++ }, func() { all.Add(1) })
-	background(t, d.Serve)
-	eventually(t, "the watch", func() bool { return watching(s) && d.Known() })
+	server.Background(t, d.Serve)
+	server.Await(t, "the watch", func() bool { return watching(s) && d.Known() })
 	s.put(widgetsPath+"stays", ownedBy(other, map[string]any{"a": "b"})) // after a watch that had no event a reflector lists again anyway
-	eventually(t, "the event", func() bool { mu.Lock(); defer mu.Unlock(); return woken["other"] == 2 })
+	server.Await(t, "the event", func() bool { mu.Lock(); defer mu.Unlock(); return woken["other"] == 2 })
 	if n := all.Load(); n != 0 {
 		t.Fatalf("all were queued %d times before anything happened", n)
 	}
 	first := d.informer.Load()
 	s.expireWatch(func() { s.Drop(widgetsPath + "gone") })
-	eventually(t, "another informer", func() bool { now := d.informer.Load(); return now != nil && now != first && d.Known() })
-	eventually(t, "all to be queued", func() bool { return all.Load() == 1 })
+	server.Await(t, "another informer", func() bool { now := d.informer.Load(); return now != nil && now != first && d.Known() })
+	server.Await(t, "all to be queued", func() bool { return all.Load() == 1 })
 	if n := len(d.Of(owner).Items); n != 0 {
 		t.Errorf("%d children are shown", n)
 	}
@@ -555,13 +555,13 @@ func TestReadThatChangedBeforeAnExpiredWatch(t *testing.T) {
 	source, _ := s.source(t, "")
 	var woken atomic.Int64
 	d := NewReads(source, &watch.Read{Resource: widgets()}, func() { woken.Add(1) })
-	background(t, d.Serve)
-	eventually(t, "the watch", func() bool { return watching(s) && d.Known() })
+	server.Background(t, d.Serve)
+	server.Await(t, "the watch", func() bool { return watching(s) && d.Known() })
 	s.put(widgetsPath+"a", map[string]any{"spec": map[string]any{"value": "old"}})
-	eventually(t, "the event", func() bool { return woken.Load() == 1 })
+	server.Await(t, "the event", func() bool { return woken.Load() == 1 })
 	s.expireWatch(func() {
 		s.Store(widgetsPath+"a", map[string]any{"spec": map[string]any{"value": "new"}})
 		s.Store(widgetsPath+"b", map[string]any{})
 	})
-	eventually(t, "all to be queued", func() bool { return woken.Load() == 2 })
+	server.Await(t, "all to be queued", func() bool { return woken.Load() == 2 })
 }

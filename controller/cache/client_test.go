@@ -40,13 +40,13 @@ func TestStoreHoldsWhatWasCutDown(t *testing.T) {
 				}
 				s.put(path+"not-selected", ownedBy(owner, map[string]any{"by": "you"}))
 				d := newTestDependents(t, s, "ns", o, nil)
-				background(t, d.Serve)
-				eventually(t, "the list", func() bool { return len(d.Of(owner).Items) == listed })
+				server.Background(t, d.Serve)
+				server.Await(t, "the list", func() bool { return len(d.Of(owner).Items) == listed })
 				s.put(path+"y", ownedBy(owner, map[string]any{"by": "me"}))
 				s.put(path+"not-selected", ownedBy(owner, map[string]any{"by": "them"}))
 				s.put(path+"x-000", ownedBy(owner, map[string]any{"by": "me"}))
 				version := fmt.Sprint(s.Version())
-				eventually(t, "the watch", func() bool { return consistency.Reached(d.Version(), version) && len(d.Of(owner).Items) == listed+1 })
+				server.Await(t, "the watch", func() bool { return consistency.Reached(d.Version(), version) && len(d.Of(owner).Items) == listed+1 })
 
 				for _, obj := range (*d.informer.Load()).GetStore().List() {
 					if c, ok := obj.(*child); !ok || c.object != c.Name || c.owner().UID != owner.Meta.UID {
@@ -94,9 +94,9 @@ func TestScopeOfRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newAPIServer(t)
 			s.serve(c.resource, true)
-			background(t, newTestDependents(t, s, c.namespace, &watch.Owned{Resource: c.resource}, nil).Serve)
-			eventually(t, "a watch", func() bool { return watching(s) })
-			eventually(t, "the position of the store", func() bool { return slices.Contains(s.positions(), c.position+" metadata.name=stoic") })
+			server.Background(t, newTestDependents(t, s, c.namespace, &watch.Owned{Resource: c.resource}, nil).Serve)
+			server.Await(t, "a watch", func() bool { return watching(s) })
+			server.Await(t, "the position of the store", func() bool { return slices.Contains(s.positions(), c.position+" metadata.name=stoic") })
 			for _, r := range append(s.asked("widgets", false), s.asked("widgets", true)...) {
 				if r.URL.Path != c.want {
 					t.Errorf("asked %s, want %s", r.URL.Path, c.want)

@@ -86,8 +86,8 @@ func TestChildrenAreInTheNamespaceOfTheirOwner(t *testing.T) {
 			}
 			s.put(here+"unowned", map[string]any{})
 			d := newTestDependents(t, s, "", o, nil)
-			background(t, d.Serve)
-			eventually(t, "the children", d.Known)
+			server.Background(t, d.Serve)
+			server.Await(t, "the children", d.Known)
 			for _, c := range []struct {
 				owner *schema.Head
 				want  []string
@@ -154,10 +154,10 @@ func TestUnknownChildren(t *testing.T) {
 	if got := d.Of(owner); !got.Unknown || got.Why != "" || !d.Ready() || d.Known() || d.Version() != "" {
 		t.Errorf("before anything is asked: %+v, ready: %v", got, d.Ready())
 	}
-	background(t, d.Serve)
+	server.Background(t, d.Serve)
 	changed := func(what, why string, unknown bool) {
 		t.Helper()
-		eventually(t, what, func() bool { return count() > 0 })
+		server.Await(t, what, func() bool { return count() > 0 })
 		got := d.Of(owner)
 		if got.Unknown != unknown || !strings.HasPrefix(got.Why, why) || unknown != (got.Why != "") {
 			t.Errorf("%s: %+v", what, got)
@@ -170,15 +170,15 @@ func TestUnknownChildren(t *testing.T) {
 		mu.Unlock()
 	}
 	changed("absence", "the API server does not serve Widget of example.org/v1", true)
-	s.locked(func() { s.serve(widgets(), false) })
+	s.Locked(func() { s.serve(widgets(), false) })
 	changed("a refusal", "Widget of example.org/v1 cannot be watched: ", true)
-	s.locked(func() { forbidden = false })
+	s.Locked(func() { forbidden = false })
 	changed("a list", "", false)
 	if n := count(); n != 0 || d.missed.Load() {
 		t.Errorf("reconciles that see the children are to be woken: %d", n)
 	}
-	s.locked(func() { s.Unserve("widgets") })
-	eventually(t, "the end of the watch", func() bool { return d.Of(owner).Unknown })
+	s.Locked(func() { s.Unserve("widgets") })
+	server.Await(t, "the end of the watch", func() bool { return d.Of(owner).Unknown })
 	changed("absence again", "the API server does not serve Widget of example.org/v1", true)
 }
 
@@ -190,8 +190,8 @@ func TestRequiredChildrenAreAwaited(t *testing.T) {
 	if d.Ready() {
 		t.Error("ready before the API server was asked")
 	}
-	background(t, d.Serve)
-	eventually(t, "the answer", d.Ready)
+	server.Background(t, d.Serve)
+	server.Await(t, "the answer", d.Ready)
 	if d.Known() {
 		t.Error("children of an absent resource are known")
 	}
@@ -204,9 +204,9 @@ func TestRequiredChildrenAreAwaited(t *testing.T) {
 func TestReadOfWhatHasJustGone(t *testing.T) {
 	s := newAPIServer(t)
 	d := newTestDependents(t, s, "", &watch.Owned{Resource: widgets(), Optional: true}, nil)
-	background(t, d.Serve)
-	eventually(t, "the list", d.Known)
-	s.locked(func() { s.fail = func(server.Request) int { return http.StatusNotFound } })
+	server.Background(t, d.Serve)
+	server.Await(t, "the list", d.Known)
+	s.Locked(func() { s.fail = func(server.Request) int { return http.StatusNotFound } })
 	found, newest, err := d.Read(t.Context(), headOf(widgets(), "ns", "a"))
 	if err != nil || !found.Unknown || newest != "" || !d.missed.Load() {
 		t.Errorf("%+v at %q: %v; missed: %v", found, newest, err, d.missed.Load())
@@ -392,9 +392,9 @@ func TestChildrenOfChildren(t *testing.T) {
 
 	jobs := newTestDependents(t, s, "", &watch.Owned{Resource: schema.Jobs()}, nil)
 	pods := newTestDependents(t, s, "", &watch.Owned{Resource: schema.Pods(), SlimTyped: slimName, Through: []schema.Resource{schema.Jobs()}}, nil)
-	background(t, jobs.Serve)
-	background(t, pods.Serve)
-	eventually(t, "both caches", func() bool { return jobs.Known() && pods.Known() })
+	server.Background(t, jobs.Serve)
+	server.Background(t, pods.Serve)
+	server.Await(t, "both caches", func() bool { return jobs.Known() && pods.Known() })
 
 	owned := jobs.Of(owner).Items
 	if len(owned) != 1 || len(jobs.Of(stranger).Items) > 0 {
@@ -451,7 +451,7 @@ func withUID(o map[string]any, head *schema.Head) map[string]any {
 func TestUnwatched(t *testing.T) {
 	s := newAPIServer(t)
 	d := newTestDependents(t, s, "", &watch.Owned{Resource: schema.Secrets(), Unwatched: true}, nil)
-	background(t, d.Serve)()
+	server.Background(t, d.Serve)()
 	owner := headOf(widgets(), "ns", "a")
 	live, newest, err := d.Read(t.Context(), owner)
 	if found := d.Of(owner); !d.Known() || !d.Ready() || found.Unknown || len(found.Items)+len(live.Items) > 0 || newest != "" || err != nil {
@@ -481,8 +481,8 @@ func TestClaims(t *testing.T) {
 			s.put("/api/v1/namespaces/elsewhere/pods/far", map[string]any{})
 			s.put(podsPath+"foreign", ownedBy(headOf(widgets(), "ns", "other"), nil))
 			d := newTestDependents(t, s, "", o, nil)
-			background(t, d.Serve)
-			eventually(t, "the children", d.Known)
+			server.Background(t, d.Serve)
+			server.Await(t, "the children", d.Known)
 			read, _, err := d.Read(t.Context(), owner)
 			if err != nil {
 				t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"stoic/internal/lean"
 	"stoic/schema"
 	"stoic/test/faults/apimodel"
+	"stoic/test/faults/apimodel/server"
 )
 
 func ignoreReplaced(map[types.UID]bool) {}
@@ -203,21 +204,21 @@ func TestObjects(t *testing.T) {
 			if o.Ready() || o.Get(c.key) != nil || o.IsGone(c.key, "u") || o.Version() != "" {
 				t.Error("something is known before anything is watched")
 			}
-			background(t, o.Serve)
-			eventually(t, "the list", func() bool { return o.Ready() && made.have("replaced by u") && made.have("added "+c.key+" one") })
+			server.Background(t, o.Serve)
+			server.Await(t, "the list", func() bool { return o.Ready() && made.have("replaced by u") && made.have("added "+c.key+" one") })
 			if got := o.Get(c.key); got == nil || got.Object != "one" || o.IsGone(c.key, "u") || !o.IsGone(c.key, "v") || !o.IsGone(c.other, "u") {
 				t.Errorf("%+v", got)
 			}
 			s.put(c.path+"a", map[string]any{"spec": "two", "metadata": map[string]any{"uid": "u"}})
 			s.put(c.path+"b", map[string]any{"spec": "new"})
-			eventually(t, "the changes", func() bool { return made.have("updated "+c.key+" one to two") && made.have("added "+c.other+" new") })
+			server.Await(t, "the changes", func() bool { return made.have("updated "+c.key+" one to two") && made.have("added "+c.other+" new") })
 			var all []string
 			o.Each(func(r *convert.Result) { all = append(all, r.Key()) })
 			if slices.Sort(all); !slices.Equal(all, []string{c.key, c.other}) {
 				t.Errorf("all: %v", all)
 			}
-			s.locked(func() { s.Drop(c.path + "a") })
-			eventually(t, "the deletion", func() bool { return made.have("deleted "+c.key) && o.IsGone(c.key, "u") })
+			s.Locked(func() { s.Drop(c.path + "a") })
+			server.Await(t, "the deletion", func() bool { return made.have("deleted "+c.key) && o.IsGone(c.key, "u") })
 			if got, err := o.Read(t.Context(), c.namespace, "b"); err != nil || got.Object != "new" || got.Key() != c.other {
 				t.Errorf("read %+v: %v", got, err)
 			}
@@ -244,13 +245,13 @@ func TestStatusSubresourceComesLate(t *testing.T) {
 	s.serve(widgets(), false)
 	source, _ := s.source(t, "")
 	o := NewObjects(source, widgets(), headOnly, made.handlers())
-	background(t, o.Serve)
-	eventually(t, "the list", o.Ready)
+	server.Background(t, o.Serve)
+	server.Await(t, "the list", o.Ready)
 	if o.HasStatus() {
 		t.Error("a status subresource is taken for served")
 	}
-	s.locked(func() { s.serve(widgets(), true) })
-	eventually(t, "the status subresource", func() bool { return o.HasStatus() && made.have("status served") })
+	s.Locked(func() { s.serve(widgets(), true) })
+	server.Await(t, "the status subresource", func() bool { return o.HasStatus() && made.have("status served") })
 }
 
 // TestDeletionThatWasMissed: an object that is deleted while the watch is down is reported as deleted, and nothing is kept of it.
@@ -290,7 +291,7 @@ func TestSlimPanics(t *testing.T) {
 					delete(o["metadata"].(map[string]any), "labels")
 				}
 				s.put(c.path+name, o)
-				s.locked(func() { version, _ = apimodel.Get(s.At(c.path+name), "metadata", "resourceVersion").(string) })
+				s.Locked(func() { version, _ = apimodel.Get(s.At(c.path+name), "metadata", "resourceVersion").(string) })
 				return version
 			}
 			core, logged := observer.New(zap.ErrorLevel)
@@ -303,10 +304,10 @@ func TestSlimPanics(t *testing.T) {
 			put("good", c.good)
 			first := put("bad", c.bad)
 			d := NewDependents(source, typed, c.owned, func(Owner) {}, func() {})
-			background(t, d.Serve)
-			eventually(t, "the children", d.Known)
+			server.Background(t, d.Serve)
+			server.Await(t, "the children", d.Known)
 			second := put("bad", c.bad)
-			eventually(t, "the next version", func() bool { return d.Version() == second })
+			server.Await(t, "the next version", func() bool { return d.Version() == second })
 			read, _, err := d.Read(t.Context(), owner) // that version once more
 			if err != nil {
 				t.Fatal(err)
@@ -335,8 +336,8 @@ func TestSlimPanics(t *testing.T) {
 					}
 				}
 			}
-			s.locked(func() { s.Drop(c.path + "bad") })
-			eventually(t, "the child to be forgotten", func() bool {
+			s.Locked(func() { s.Drop(c.path + "bad") })
+			server.Await(t, "the child to be forgotten", func() bool {
 				d.panics.mu.Lock()
 				defer d.panics.mu.Unlock()
 				return len(d.panics.logged) == 0

@@ -1,9 +1,7 @@
 package cache
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
@@ -13,7 +11,6 @@ import (
 	"stoic/controller/serve"
 	"stoic/internal/lean"
 	"stoic/schema"
-	"stoic/test/faults/apimodel"
 	"stoic/test/faults/apimodel/server"
 )
 
@@ -46,7 +43,7 @@ func newAPIServer(t *testing.T) *apiServer {
 		s.serve(r, true)
 	}
 	s.Before = func(q server.Request) (no *metav1.Status) {
-		s.locked(func() {
+		s.Locked(func() {
 			code := 0
 			if s.fail != nil {
 				code = s.fail(q)
@@ -64,7 +61,7 @@ func newAPIServer(t *testing.T) *apiServer {
 
 // serve makes the server serve a resource. The caller holds the lock.
 func (s *apiServer) serve(r schema.Resource, status bool) {
-	s.Serve(apimodel.Resource{Group: r.Group, Version: r.Version, Plural: r.Plural, Kind: r.Kind, Namespaced: !r.Cluster, Status: status})
+	s.Serve(server.ResourceOf(r, status))
 }
 
 // source returns the source of a cache that reads from this server, and the typed clients.
@@ -81,14 +78,12 @@ func (s *apiServer) source(t *testing.T, namespace string) (Source, *lean.Client
 		Metrics: serve.NewMetrics(prometheus.NewRegistry(), "test"), Log: zap.NewNop()}, typed
 }
 
-func (s *apiServer) locked(f func()) { s.Locked(f) }
-
 // put stores an object at a path under a new version.
-func (s *apiServer) put(path string, o map[string]any) { s.locked(func() { s.Store(path, o) }) }
+func (s *apiServer) put(path string, o map[string]any) { s.Locked(func() { s.Store(path, o) }) }
 
 // asked returns the lists or the watches of a resource so far, except those that read the position of the store.
 func (s *apiServer) asked(plural string, watches bool) (found []server.Request) {
-	s.locked(func() {
+	s.Locked(func() {
 		for _, r := range s.requests {
 			query := r.URL.Query()
 			if r.Resource == plural && r.Watch == watches && !query.Has("fieldSelector") {
@@ -101,7 +96,7 @@ func (s *apiServer) asked(plural string, watches bool) (found []server.Request) 
 
 // positions returns the paths at which the position of the store was read.
 func (s *apiServer) positions() (found []string) {
-	s.locked(func() {
+	s.Locked(func() {
 		for _, r := range s.requests {
 			if query := r.URL.Query(); query.Get("fieldSelector") != "" {
 				found = append(found, r.URL.Path+" "+query.Get("fieldSelector")+query.Get("labelSelector"))
@@ -121,29 +116,4 @@ func headOf(r schema.Resource, namespace, name string) *schema.Head {
 	head := &schema.Head{Resource: r}
 	head.Meta.Namespace, head.Meta.Name, head.Meta.UID = namespace, name, types.UID("uid-of-"+name)
 	return head
-}
-
-// background runs f until the test ends, or stop is called.
-func background(t *testing.T, f func(context.Context)) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); f(ctx) }()
-	stop = func() { cancel(); <-done }
-	t.Cleanup(stop)
-	return stop
-}
-
-// patient is the limit for what only a busy machine delays.
-const patient = 2 * time.Minute
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patient); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if holds() {
-			return
-		}
-	}
-	t.Fatalf("waited in vain for %s", what)
 }

@@ -39,9 +39,6 @@ type eventServer struct {
 
 const cutOff = -1
 
-// patient is the limit for what only a busy machine delays.
-const patient = 2 * time.Minute
-
 // newEventServer accepts every event unless fail returns an HTTP code, or cutOff to accept it and answer nothing.
 func newEventServer(t *testing.T, fail func(post int) int) *eventServer {
 	t.Helper()
@@ -108,11 +105,11 @@ func TestEmitterTellsEachOccasionOnce(t *testing.T) {
 	b.Occasion = "generation 2"
 	first.Emit(headOf("a"), []schema.Event{a, a, b})
 	first.Emit(headOf("a"), []schema.Event{a})
-	first.Drain(context.Background(), patient)
+	first.Drain(context.Background(), server.Patience)
 	second.Emit(headOf("a"), []schema.Event{a, b}) // another process, after a restart
-	second.Drain(context.Background(), patient)
+	second.Drain(context.Background(), server.Patience)
 	second.Emit(headOf(strings.Repeat("n", 253)), []schema.Event{a})
-	second.Drain(context.Background(), patient)
+	second.Drain(context.Background(), server.Patience)
 	if len(s.events()) != 3 {
 		t.Fatalf("%d events, want 3", len(s.events()))
 	}
@@ -140,7 +137,7 @@ func TestEmitterForgetsInTime(t *testing.T) {
 	e := newTestEmitter(t, s, clock)
 	for period := range 4 {
 		e.Emit(headOf("a"), []schema.Event{{Type: "Normal", Reason: "R", Message: fmt.Sprint(period), Occasion: "o"}})
-		e.Drain(context.Background(), patient)
+		e.Drain(context.Background(), server.Patience)
 		mu.Lock()
 		now = now.Add(memoryPeriod + time.Second)
 		mu.Unlock()
@@ -182,7 +179,7 @@ func TestEmitterTellsNothingTooLate(t *testing.T) {
 		return schema.Event{Type: "Warning", Reason: "R", Message: age.String(), Occasion: "o", Since: now.Add(-age)}
 	}
 	e.Emit(headOf("a"), []schema.Event{happened(0), happened(44 * time.Minute), happened(sendFor), happened(sendFor + time.Second)})
-	e.Drain(context.Background(), patient)
+	e.Drain(context.Background(), server.Patience)
 	var reported []string
 	for _, event := range s.events() {
 		reported = append(reported, event.Message)
@@ -245,7 +242,7 @@ func TestOneEventOfAKey(t *testing.T) {
 	}
 	began := time.Now()
 	first.Emit(headOf("a"), planned)
-	first.Drain(context.Background(), patient)
+	first.Drain(context.Background(), server.Patience)
 	if took := time.Since(began); took < settle {
 		t.Errorf("it was sent after %s, and was to settle for %s", took, settle)
 	}
@@ -253,9 +250,9 @@ func TestOneEventOfAKey(t *testing.T) {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	first.Emit(headOf("a"), []schema.Event{waitingPods(1000)}) // it was sent
-	first.Drain(context.Background(), patient)
+	first.Drain(context.Background(), server.Patience)
 	second.Emit(headOf("a"), []schema.Event{waitingPods(4)}) // after a restart
-	second.Drain(context.Background(), patient)
+	second.Drain(context.Background(), server.Patience)
 	if len(s.messages()) != 1 {
 		t.Errorf("%q", s.messages())
 	}
@@ -265,7 +262,7 @@ func TestOneEventOfAKey(t *testing.T) {
 	other, later := waitingPods(5), waitingPods(6)
 	other.Key, later.Occasion = "services", "restart"
 	first.Emit(headOf("a"), []schema.Event{other, later})
-	first.Drain(context.Background(), patient)
+	first.Drain(context.Background(), server.Patience)
 	if diff := cmp.Diff([]string{"3 pods wait", "5 pods wait", "6 pods wait"}, s.messages()); diff != "" {
 		t.Errorf("another key and another occasion (-want +got):\n%s", diff)
 	}
@@ -282,7 +279,7 @@ func TestCountedAlthoughTheAnswerWasLost(t *testing.T) {
 	e := newTestEmitter(t, s, time.Now)
 	counts := counting(e)
 	e.Emit(headOf("a"), []schema.Event{waitingPods(1)})
-	e.Drain(context.Background(), patient)
+	e.Drain(context.Background(), server.Patience)
 	if got := counts(); len(got) != 1 || s.posts != 2 {
 		t.Errorf("%d requests, counted %v", s.posts, got)
 	}
