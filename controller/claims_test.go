@@ -308,18 +308,6 @@ func TestClaimsPanic(t *testing.T) {
 	}
 }
 
-// TestClaimantWhoseKindGoes: no event says that the older claimant is gone, as its kind is no longer served. The younger one, of another
-// kind, is queued.
-func TestClaimantWhoseKindGoes(t *testing.T) {
-	g := newGathering(t, "Collector")
-	g.gatherer("a", "1", "x")
-	g.gathererOf("Collector", "b", "2", "x")
-	g.startUnadopted(t)
-	server.Await(t, "the reconciles of the younger one to end", g.controller.watchers[1].idle)
-	g.Locked(func() { g.refuse = nil; g.Unserve("gatherers"); g.Cut() })
-	g.awaitOwners(t, "p", "Collector b!")
-}
-
 // TestOwnerThatIsGoneAdoptsNothing: a watch that lags shows an owner that was deleted without its dependents. Garbage collection would
 // delete what it adopted.
 func TestOwnerThatIsGoneAdoptsNothing(t *testing.T) {

@@ -65,22 +65,6 @@ func TestStopBeginsNoReconcile(t *testing.T) {
 	}
 }
 
-// TestStandbyQueuesNothing: a standby keeps no list of jobs that were created and deleted.
-func TestStandbyQueuesNothing(t *testing.T) {
-	s := newAPIServer(t)
-	s.Locked(func() { s.Store(leasePath, lease("other", time.Now(), 3600)) })
-	c := newTestController(t, s, func(o *Options) { o.Lease = &election.Lease{Namespace: "ns", Name: "l"} })
-	start(t, c)
-	s.put(job("a", 1, `{}`))
-	server.Await(t, "the job in the cache", func() bool { return c.watchers[0].objects.Get("ns/a") != nil })
-	c.watchers[0].enqueue(c.watchers[0].objects.Get("ns/a")) // as the informer's goroutine calls it, sooner or later
-	if n := c.watchers[0].queue.Len(); n != 0 {
-		t.Errorf("%d keys wait", n)
-	}
-	s.Locked(func() { s.Store(leasePath, lease("", time.Now().Add(-time.Hour), 1)) })
-	server.Await(t, "the pod after the take-over", func() bool { return len(s.names("pods")) == 1 })
-}
-
 // TestLeaseIsReleasedAfterTheLastWrite: the lease is held until the last write is complete.
 func TestLeaseIsReleasedAfterTheLastWrite(t *testing.T) {
 	s := newAPIServer(t)

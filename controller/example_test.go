@@ -93,32 +93,6 @@ func ExampleObserved() {
 	// FooBarFailedValidation
 }
 
-// Watches that list the same *Owned share its cache.
-func ExampleOwned() {
-	fmt.Println(owned.Resource.Kind, owned.Selector, owned.Slim(&unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"text": "a", "other": "b"}}}))
-	// Output: ConfigMap app=foobar a
-}
-
-// A reason that is empty is not emitted.
-func ExampleReasons() {
-	quiet := &controller.Owned{Resource: schema.Secrets(), Reasons: controller.Reasons{CreateFailed: "SecretFailed"}}
-	fmt.Printf("%q %q\n", quiet.Reasons.Created, quiet.Reasons.CreateFailed)
-	// Output: "" "SecretFailed"
-}
-
-// A decision that depends on the PriorityClasses of the cluster finds their values among what was observed.
-func ExampleRead() {
-	classes := &controller.Read{Resource: schema.Resource{Group: "scheduling.k8s.io", Version: "v1", Plural: "priorityclasses", Kind: "PriorityClass", Cluster: true},
-		Slim: func(class *unstructured.Unstructured) any {
-			value, _, _ := unstructured.NestedInt64(class.Object, "value")
-			return value
-		}}
-	w := controller.Typed(resource, decide, []*controller.Owned{owned})
-	w.Reads = []*controller.Read{classes}
-	fmt.Println(w.Reads[0].Slim(&unstructured.Unstructured{Object: map[string]any{"value": int64(1000)}}))
-	// Output: 1000
-}
-
 // A plan names the generator. The password is made when the Secret is created, and is in no plan, log or event.
 func ExampleGenerator() {
 	secret := &controller.Owned{Resource: schema.Secrets(), Unwatched: true, Generators: map[string]controller.Generator{
@@ -128,12 +102,6 @@ func ExampleGenerator() {
 	fields, err := secret.Generators["password"]()
 	fmt.Println(len(fields["stringData"].(map[string]string)["password"]), err)
 	// Output: 26 <nil>
-}
-
-func ExampleLease() {
-	o := controller.Options{Name: "foobar-operator", Identity: "pod-1", Lease: &controller.Lease{Namespace: "operators", Name: "foobar-operator"}}
-	fmt.Println(o.Identity, "waits for", o.Lease.Namespace+"/"+o.Lease.Name)
-	// Output: pod-1 waits for operators/foobar-operator
 }
 
 // Most operators are a program.Program, which makes the controller. One with a main of its own makes it itself.

@@ -206,23 +206,6 @@ func (s *apiServer) hasEvent(reason string) bool {
 	return found
 }
 
-// TestGangWithoutCRD: the CRD is installed later. The job waits, an event says why, and it continues by itself.
-func TestGangWithoutCRD(t *testing.T) {
-	s := newAPIServer(t)
-	c := ganged(t, s)
-	start(t, c)
-	s.put(job("a", 1, `{}`))
-	server.Await(t, "the event", func() bool { return s.hasEvent(training.ReasonPodGroupUnavailable) })
-	if n := s.count("POST podgroups") + s.count("POST pods"); n > 0 {
-		t.Errorf("%d requests for nothing", n)
-	}
-	s.serveVolcano()
-	server.Await(t, "the group", func() bool { return len(s.names("podgroups")) == 1 })
-	if got := counted(t, c, "training_operator_kind_served"); got != 2 {
-		t.Errorf("%v kinds are served", got)
-	}
-}
-
 // TestRequiredResourceThatIsNotServed: objects cannot do without a resource that is not served. Nothing is decided, events inform the users
 // why, and the objects are reconciled when it is served, without polling in between.
 func TestRequiredResourceThatIsNotServed(t *testing.T) {

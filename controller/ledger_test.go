@@ -2,14 +2,12 @@ package controller
 
 import (
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/test/faults/apimodel/server"
@@ -91,57 +89,6 @@ func TestRestartsAreOnRecordFirst(t *testing.T) {
 	all := slices.DeleteFunc(s.requests(), func(r string) bool { return strings.HasPrefix(r, "POST events") }) // sent meanwhile
 	if at := slices.Index(all, "DELETE pods a-worker-0"); at < 2 || strings.Join(all[at-2:at], ", ") != "PATCH tfjobs/status a, PATCH tfjobs a" {
 		t.Errorf("before the deletion: %v", all[:at])
-	}
-}
-
-// TestLedgerThatCannotBeWritten: whatever keeps the ledger from being written, no failed pod is deleted meanwhile, and it is counted
-// once.
-func TestLedgerThatCannotBeWritten(t *testing.T) {
-	for name, fault := range map[string]struct {
-		begin, end func(*apiServer)
-		reported   bool
-	}{
-		"forbidden": {
-			func(s *apiServer) {
-				s.refuse = noLedger(refusing{http.StatusForbidden, metav1.StatusReasonForbidden, "no"})
-			}, func(s *apiServer) { s.refuse = nil }, true},
-		"taken away": {func(s *apiServer) { s.strip = true }, func(s *apiServer) { s.strip = false }, true},
-		"unavailable": {
-			func(s *apiServer) {
-				s.refuse = noLedger(refusing{http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "no"})
-			}, func(s *apiServer) { s.refuse = nil }, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, _ := failing(t, `{}`)
-			first, _ := s.pod()
-			s.Locked(func() { fault.begin(s) })
-			s.phase("a-worker-0", "Failed")
-			server.Await(t, "two attempts", func() bool { return s.count("PATCH tfjobs a") >= 2 })
-			if fault.reported {
-				server.Await(t, "a word to the author", func() bool {
-					return slices.ContainsFunc(s.events(), func(m string) bool {
-						return strings.HasPrefix(m, "Error recording restarts and successes, so no pod of it is deleted: ")
-					})
-				})
-			}
-			if now, _ := s.pod(); now != first {
-				t.Fatal("the pod was deleted")
-			}
-			s.Locked(func() { fault.end(s) })
-			server.Await(t, "another pod", func() bool { now, _ := s.pod(); return now != first && now != "" })
-			if total := s.ledger().Restarts; total != 1 {
-				t.Errorf("%d on record, want 1", total)
-			}
-		})
-	}
-}
-
-func noLedger(with refusing) func(string, string, string) *refusing {
-	return func(verb, resource, _ string) *refusing {
-		if verb == http.MethodPatch && resource == "tfjobs" {
-			return &with
-		}
-		return nil
 	}
 }
 

@@ -3,81 +3,13 @@ package controller
 import (
 	"fmt"
 	"net/http"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stoic/schema"
 	"stoic/test/faults/apimodel/server"
-	"stoic/training/kinds"
 )
-
-// TestAuthorLearnsOfRefusals: Decide gets what the API server refused to create, with the first answer of its kind, until it is created.
-// The user gets one event about it, which counts once.
-func TestAuthorLearnsOfRefusals(t *testing.T) {
-	s := newAPIServer(t)
-	full := s.fullQuota()
-	var mu sync.Mutex
-	var seen [][]schema.Refusal
-	var counts []schema.Count
-	c := newTestController(t, s, func(o *Options) {
-		o.Watches = jobs(o, kinds.TFJob())
-		decide := o.Watches[0].Decide
-		o.Watches[0].Decide = func(observed schema.Observed) schema.Plan {
-			mu.Lock()
-			defer mu.Unlock()
-			seen = append(seen, observed.Refused)
-			return decide(observed)
-		}
-		o.Watches[0].Count = func(head *schema.Head, c schema.Count) {
-			mu.Lock()
-			defer mu.Unlock()
-			if c.Counter == schema.CountRefused && head.Meta.Name == "a" {
-				counts = append(counts, c)
-			}
-		}
-	})
-	start(t, c)
-	began := time.Now()
-	s.put(job("a", 1, `{}`))
-	last := func() []schema.Refusal {
-		mu.Lock()
-		defer mu.Unlock()
-		if len(seen) == 0 {
-			return nil
-		}
-		return seen[len(seen)-1]
-	}
-	server.Await(t, "a decision on the refusal", func() bool { return len(last()) == 1 })
-	first := last()[0]
-	if first.Resource != schema.Pods() || first.Namespace != "ns" || first.Name != "a-worker-0" || first.Cause != schema.CauseQuota ||
-		first.Reason != metav1.StatusReasonForbidden || first.Code != http.StatusForbidden || first.Since.Before(began) || first.Since.After(time.Now()) || first.Message == "" {
-		t.Errorf("%+v", first)
-	}
-	mu.Lock()
-	before := len(seen)
-	mu.Unlock()
-	server.Await(t, "further tries", func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return len(seen) > before+2
-	})
-	if again := last(); len(again) != 1 || !again[0].Since.Equal(first.Since) {
-		t.Errorf("refused again: %+v, first %+v", again, first)
-	}
-	full.Store(false)
-	server.Await(t, "the pod", func() bool { return slices.Contains(s.names("pods"), "a-worker-0") })
-	server.Await(t, "a decision without a refusal", func() bool { return len(last()) == 0 })
-	mu.Lock()
-	defer mu.Unlock()
-	if len(counts) != 1 || counts[0].Reason != string(schema.CauseQuota) {
-		t.Errorf("counted %+v", counts)
-	}
-}
 
 // fullQuota makes the server refuse pods while it is true.
 func (s *apiServer) fullQuota() *atomic.Bool {
@@ -90,29 +22,6 @@ func (s *apiServer) fullQuota() *atomic.Bool {
 		return nil
 	}
 	return full
-}
-
-// TestSmallJobIsMadeAtOnce: all objects of a job of five replicas are requested before the first answer arrives.
-func TestSmallJobIsMadeAtOnce(t *testing.T) {
-	s := newAPIServer(t)
-	const objects = 10
-	var asked atomic.Int32
-	all := make(chan struct{})
-	s.refuse = func(verb, resource, _ string) *refusing {
-		if verb == http.MethodPost && (resource == "pods" || resource == "services") {
-			if asked.Add(1) == objects {
-				close(all)
-			}
-			select {
-			case <-all:
-			case <-t.Context().Done():
-			}
-		}
-		return nil
-	}
-	s.put(job("a", objects/2, `{}`))
-	start(t, newTestController(t, s, nil))
-	server.Await(t, "all objects to be asked for before any is there", func() bool { return asked.Load() == objects })
 }
 
 // terminate makes the API server refuse creations as it does in a namespace that is being deleted. asked returns how many it has received

@@ -219,7 +219,6 @@ type apiServer struct {
 
 	refuse     func(verb, resource, name string) *refusing // nil: let it through; once a controller runs it is set under the lock
 	prune      func(status map[string]any)                 // what the schema of jobs drops
-	strip      bool                                        // a webhook takes the ledgers of jobs away
 	afterwards func(verb, resource, name string)           // called without the lock
 }
 
@@ -248,12 +247,8 @@ func newAPIServer(t testing.TB) *apiServer {
 	}
 	s.Admit(func(plural string, o map[string]any) {
 		status, _ := o["status"].(map[string]any)
-		annotations, _ := apimodel.Get(o, "metadata", "annotations").(map[string]any)
-		switch {
-		case plural == "tfjobs" && s.prune != nil && status != nil:
+		if plural == "tfjobs" && s.prune != nil && status != nil {
 			s.prune(status)
-		case plural == "tfjobs" && s.strip:
-			delete(annotations, training.AnnotationLedger)
 		}
 	})
 	return s

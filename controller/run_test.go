@@ -2,9 +2,7 @@ package controller
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/controller/apply"
-	"stoic/controller/consistency"
 	"stoic/test/faults/apimodel/server"
 	"stoic/training"
 )
@@ -94,47 +91,6 @@ func TestNoStatusSubresource(t *testing.T) {
 	server.Await(t, "the pods once there is a status", func() bool { return len(s.names("pods")) == 1 })
 }
 
-// TestTimeToLiveRaisedUnseen: the user raises the time to live while the watch of jobs lags. The deletion names the version that the
-// decision was made on, so it is refused, no request is sent before the cache shows the edit, and the job stays. The user gets no event:
-// nothing is wrong.
-func TestTimeToLiveRaisedUnseen(t *testing.T) {
-	s := newAPIServer(t)
-	now := newClock()
-	c := newTestController(t, s, func(o *Options) { o.Now = now.now })
-	start(t, c)
-	s.put(job("a", 1, `{"cleanPodPolicy":"None","ttlSecondsAfterFinished":3}`))
-	server.Await(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
-	s.phase("a-worker-0", "Succeeded")
-	// The cache has seen the operator's own writes: otherwise the operator would read from the API server, and notice the edit.
-	server.Await(t, "the end", func() bool {
-		st := s.head("a")
-		return st.Is(training.Succeeded) && consistency.Reached(c.watchers[0].objects.Version(), s.storedVersion())
-	})
-	s.Locked(func() {
-		s.Held["tfjobs"] = true
-		o := maps.Clone(s.At(jobsPath + "a"))
-		o["spec"] = job("a", 1, `{"cleanPodPolicy":"None","ttlSecondsAfterFinished":86400}`)["spec"]
-		s.Store(jobsPath+"a", o)
-	})
-	now.pass(10 * time.Second)
-	server.Await(t, "the refused deletion", func() bool { return s.count("DELETE tfjobs") == 1 })
-	server.Await(t, "a look at the job", func() bool { return s.count("GET tfjobs a") > 0 })
-	s.phase("a-worker-0", "Failed")    // an event queues the job while the watch still lags
-	time.Sleep(300 * time.Millisecond) // nothing may happen, which is no condition to wait for
-	s.Locked(func() { s.Held["tfjobs"] = false })
-	s.put(job("b", 1, `{}`))
-	server.Await(t, "the pod of the next job", func() bool { return len(s.names("pods")) == 2 })
-	if got := s.names("tfjobs"); !slices.Equal(got, []string{"a", "b"}) {
-		t.Errorf("the jobs are %v: one was deleted against the edit of its author", got)
-	}
-	if n := s.count("DELETE tfjobs"); n != 1 {
-		t.Errorf("%d deletions were asked for, want one", n)
-	}
-	if s.hasEvent(training.ReasonDeleteJobFailed) {
-		t.Error("an event reports a failure")
-	}
-}
-
 // TestLaggingWatch: while the watch is behind our own writes nothing is written, and when it catches up nothing is written twice.
 func TestLaggingWatch(t *testing.T) {
 	s := newAPIServer(t)
@@ -153,37 +109,6 @@ func TestLaggingWatch(t *testing.T) {
 	}
 	if n := s.count("PATCH"); n < 2 || writes > 3+3+1+s.count("POST events") {
 		t.Errorf("%d patches, %d writes", n, writes)
-	}
-}
-
-// TestLostWatchIsReadAround: watches stay silent from the creation of the children on. Only the operator itself looks at the job again:
-// after consistency.Patience it reads from the server.
-func TestLostWatchIsReadAround(t *testing.T) {
-	s := newAPIServer(t)
-	var ahead time.Duration
-	c := newTestController(t, s, func(o *Options) {
-		o.Now = func() (now time.Time) { s.Locked(func() { now = time.Now().Add(ahead) }); return now }
-	})
-	start(t, c)
-	server.Await(t, "the watches", func() bool { return s.count("GET pods") > 0 && s.count("GET services") > 0 })
-	s.Locked(func() {
-		s.refuse = func(verb, _, _ string) *refusing {
-			if verb == http.MethodPatch {
-				s.Locked(func() { s.Held["tfjobs"], s.Held["pods"], s.Held["services"] = true, true, true })
-			}
-			return nil
-		}
-	})
-	s.put(job("a", 1, `{}`))
-	server.Await(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
-	s.phase("a-worker-0", "Running")
-	server.Await(t, "a live read", func() bool {
-		s.Locked(func() { ahead += time.Second })
-		st := s.head("a")
-		return st.Is(training.Running)
-	})
-	if !slices.Equal(s.names("pods"), []string{"a-worker-0"}) {
-		t.Errorf("pods: %v", s.names("pods"))
 	}
 }
 

@@ -328,24 +328,6 @@ func collect(s *apiServer) {
 	})
 }
 
-// TestSuccessorIsCreatedAfterOneLook: a pod that another client deletes is created again, at the cost of one GET of its job.
-func TestSuccessorIsCreatedAfterOneLook(t *testing.T) {
-	s := newAPIServer(t)
-	s.put(job("a", 2, `{}`))
-	c := newTestController(t, s, nil)
-	start(t, c)
-	server.Await(t, "the children", func() bool { return len(s.names("pods")) == 2 && len(s.names("services")) == 2 })
-	looked := s.count("GET tfjobs a")
-	for n := range 3 {
-		before := s.count("POST pods")
-		s.Locked(func() { s.Drop("/api/v1/namespaces/ns/pods/a-worker-1") })
-		server.Await(t, "the successor", func() bool { return s.count("POST pods") == before+1 && len(s.names("pods")) == 2 })
-		if got := s.count("GET tfjobs a") - looked; got > n+1 {
-			t.Errorf("looked at the job %d times for %d lost pods", got, n+1)
-		}
-	}
-}
-
 // watchOnly runs the caches of a controller until the test ends, and no worker: the test reconciles.
 func watchOnly(t *testing.T, c *Controller) {
 	t.Helper()

@@ -2,7 +2,6 @@ package convert_test
 
 import (
 	"fmt"
-	"reflect"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,18 +90,6 @@ func print(r *convert.Result) {
 	}
 }
 
-// Exactly one of Object and Rejection is set. The head is set in both cases.
-func ExampleResult() {
-	read := convert.Typed[FooBar](foobars)
-	for _, spec := range []map[string]any{{"target": "a"}, {"target": int64(7)}} {
-		result := read(foobar(spec))
-		fmt.Println(result.Meta.Name, result.Object != nil, result.Rejection != nil)
-	}
-	// Output:
-	// mine true false
-	// mine false true
-}
-
 // Rules express what tags cannot, and also constrain types of other packages.
 func ExampleRule() {
 	read := convert.Typed[FooBar](foobars,
@@ -128,29 +115,6 @@ func ExampleValidate() {
 	}))
 	print(read(foobar(map[string]any{"target": "mine"})))
 	// Output: spec.target: found the object itself, must be another object
-}
-
-// A default is set before Validate is called, and is never written into the stored object.
-func ExampleDefault() {
-	read := convert.Typed[FooBar](foobars, convert.Default(func(f *FooBar) {
-		if f.Spec.Type == "" {
-			f.Spec.Type = "Copy"
-		}
-	}))
-	print(read(foobar(map[string]any{"target": "a"})))
-	// Output: an object: {a Copy }
-}
-
-// A converter without Typed walks an object by the shape of a type.
-func ExampleReader() {
-	shapes := convert.NewShapes()
-	var spec FooBarSpec
-	r := convert.NewReader()
-	r.Enter("spec")
-	r.Walk(shapes.Of(reflect.TypeFor[FooBarSpec]()), map[string]any{"target": "a", "type": true}, reflect.ValueOf(&spec).Elem())
-	r.Leave()
-	fmt.Println(spec.Target, r.Problems())
-	// Output: a [spec.type: found boolean true, must be a string; quote it: "true"]
 }
 
 // Objects without a Go type are checked in the same words, by the schemas of their CRD.

@@ -45,26 +45,6 @@ func TestStructuralRefusesSchemas(t *testing.T) {
 	}
 }
 
-// TestStructuralBounds: schemas that have no end, or are larger than any that an API server stores.
-func TestStructuralBounds(t *testing.T) {
-	endless := &props{Type: "object", Properties: map[string]props{}}
-	endless.Properties["a"], endless.Properties["b"] = *endless, *endless
-	negated := &props{Type: "object"}
-	negated.Not = negated
-	items := &props{Type: "array"}
-	items.Items = &apiextensionsv1.JSONSchemaPropsOrArray{Schema: items}
-	wide := &props{Type: "object"}
-	for range schemaNodeLimit {
-		wide.AllOf = append(wide.AllOf, props{})
-	}
-	for name, root := range map[string]*props{"properties": endless, "not": negated, "items": items, "wide": wide} {
-		_, err := Structural(resourceOf(root))
-		if err == nil || !strings.Contains(err.Error(), "more than") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // TestStructuralRefusesDefinitions: other reasons to refuse a definition.
 func TestStructuralRefusesDefinitions(t *testing.T) {
 	for says, change := range map[string]func(*apiextensionsv1.CustomResourceDefinition){

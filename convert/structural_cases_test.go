@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -14,36 +13,23 @@ func TestStructuralCases(t *testing.T) {
 	for _, c := range []struct{ schema, value, says string }{
 		{`type: number, maximum: 0.5, exclusiveMaximum: true`, `0`, "found number 0, must be less than 0; an API server cuts the fraction off 0.5 to compare an integer"},
 		{`type: number, maximum: 0.5, exclusiveMaximum: true`, `0.25`, ""},
-		{`type: number, maximum: 0.5, exclusiveMaximum: true`, `-1`, ""},
-		{`type: number, maximum: 3.5, exclusiveMaximum: true`, `3`, "found number 3, must be less than 3; an API server cuts the fraction off 3.5 to compare an integer"},
 		{`type: number, maximum: 3.5, exclusiveMaximum: true`, `4`, "found number 4, must be less than 3.5"},
-		{`type: number, maximum: 3.5`, `3`, ""},
 		{`type: number, minimum: -0.5, exclusiveMinimum: true`, `0`, "found number 0, must be greater than 0; an API server cuts the fraction off -0.5 to compare an integer"},
-		{`type: number, minimum: -0.5, exclusiveMinimum: true`, `1`, ""},
-		{`type: number, minimum: -0.5`, `0`, ""},
-		{`type: number, minimum: -1.5, maximum: 2.5, exclusiveMaximum: true`, `2`, "found number 2, must be less than 2; an API server cuts the fraction off 2.5 to compare an integer"},
 		{`x-kubernetes-preserve-unknown-fields: true, maximum: 3.5, exclusiveMaximum: true`, `3`, "found number 3, must be less than 3; an API server cuts the fraction off 3.5 to compare an integer"},
 		{`type: integer, allOf: [{maximum: 3.5, exclusiveMaximum: true}]`, `3`, "found number 3, must be less than 3; an API server cuts the fraction off 3.5 to compare an integer"},
 		{`type: integer, not: {minimum: -0.5, exclusiveMinimum: true}`, `0`, ""},
 		{`type: number, multipleOf: 2.5`, `5`, "found number 5, must be a multiple of 2; an API server cuts the fraction off 2.5 to divide an integer"},
 		{`type: number, multipleOf: 2.5`, `3`, "found number 3, must be a multiple of 2.5"},
-		{`type: number, multipleOf: 2.5`, `10`, ""},
-		{`type: number, multipleOf: 2.5`, `7.5`, ""},
-		{`type: number, multipleOf: 2`, `4`, ""},
 		{`x-kubernetes-preserve-unknown-fields: true, format: ipv4`, `"1.2.3.4"`, ""},
 		{`x-kubernetes-preserve-unknown-fields: true, format: ipv4`, `"x"`, `found string "x", must be an IPv4 address`},
 		{`x-kubernetes-preserve-unknown-fields: true, format: ipv4`, `5`, "found number 5, must be an IPv4 address"},
-		{`x-kubernetes-preserve-unknown-fields: true, format: ipv4`, `true`, "found boolean true, must be an IPv4 address"},
 		{`x-kubernetes-preserve-unknown-fields: true, format: ipv4`, `[5]`, ""},
-		{`x-kubernetes-preserve-unknown-fields: true, format: ipv4, nullable: true`, `null`, ""},
 		{`x-kubernetes-preserve-unknown-fields: true, format: date-time`, `{}`, `found an object, must be a time such as "2006-01-02T15:04:05Z"`},
 		{`x-kubernetes-preserve-unknown-fields: true, format: password`, `8714502`, "found a number (not shown), must have the format password"},
 		{`x-kubernetes-preserve-unknown-fields: true, format: unheard-of`, `5`, ""},
 		{`x-kubernetes-preserve-unknown-fields: true, format: int32`, `"x"`, ""},
-		{`x-kubernetes-int-or-string: true, format: ipv4`, `5`, ""},
 		{`x-kubernetes-int-or-string: true, allOf: [{format: ipv4}]`, `5`, "found number 5, must be an IPv4 address"},
 		{`x-kubernetes-int-or-string: true, anyOf: [{format: ipv4}, {format: ipv6}]`, `5`, "found number 5, must be an IPv4 address, or be an IPv6 address"},
-		{`type: integer, not: {format: ipv4}`, `5`, ""},
 		{`type: string, not: {format: ipv4}`, `"1.2.3.4"`, `found string "1.2.3.4", must not be what the schema excludes`},
 	} {
 		checkCase(t, c.schema, c.value, c.says, false)
@@ -74,24 +60,5 @@ func checkCase(t *testing.T, schema, value, want string, alone bool) {
 	refusal := describeRefusals(judge.Judge(raw))
 	if (refusal != "") != (len(says) > 0 && !alone) {
 		t.Errorf("%s of {%s}: the API server says %q", value, schema, refusal)
-	}
-}
-
-// TestStructuralGeneratedName: an API server makes names of at most 63 bytes, and cuts the prefix for that.
-func TestStructuralGeneratedName(t *testing.T) {
-	for _, c := range []struct {
-		prefix, most int
-		says         string
-	}{
-		{57, 62, ""},
-		{58, 62, "error: metadata.name: found a string of 63 characters, must be at most 62 characters long [OutOfRange]\n"},
-		{58, 63, ""}, {59, 63, ""}, {61, 63, ""}, {200, 63, ""},
-	} {
-		s, _ := schemaIn(t, fmt.Sprintf(`{type: object, properties: {metadata: {type: object, properties: {name: {type: string, maxLength: %d}}}}}`, c.most))
-		raw := widget(map[string]any{})
-		raw["metadata"] = map[string]any{"generateName": strings.Repeat("a", c.prefix)}
-		if got := describeChecked(checkStructural(s, raw)); got != c.says {
-			t.Errorf("%d bytes, %d allowed: %q, want %q", c.prefix, c.most, got, c.says)
-		}
 	}
 }

@@ -88,6 +88,11 @@ func TestTypedMisuse(t *testing.T) {
 		"Validate of *convert.gadget is nil":                                             func() { Typed[gadget](gadgets(), Validate[gadget](nil)) },
 		"Slim of *convert.gadget is nil":                                                 func() { Typed[gadget](gadgets(), Slim[gadget](nil)) },
 		"Verbatim of *convert.gadget is nil":                                             func() { Typed[gadget](gadgets(), Verbatim[gadget](nil, "spec", "tree")) },
+		"Verbatim of *convert.gadgetSpec":                                                func() { Typed[gadget](gadgets(), Verbatim(func(*gadgetSpec, []byte) {}, "spec")) },
+		"Verbatim of spec.nothing, where no":                                             func() { Typed[gadget](gadgets(), Verbatim(func(*gadget, []byte) {}, "spec", "nothing")) },
+		"Verbatim of spec.target.more, where":                                            func() { Typed[gadget](gadgets(), Verbatim(func(*gadget, []byte) {}, "spec", "target", "more")) },
+		"Verbatim of status, where no field":                                             func() { Typed[gadget](gadgets(), Verbatim(func(*gadget, []byte) {}, "status")) },
+		"Verbatim of , where no field of the":                                            func() { Typed[gadget](gadgets(), Verbatim(func(*gadget, []byte) {})) },
 		"an option of convert.gadget is nil":                                             func() { Typed[gadget](gadgets(), nil) },
 		"MaxName of convert.gadget is -1":                                                func() { Typed[gadget](gadgets(), MaxName(-1, "")) },
 	} {

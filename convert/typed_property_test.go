@@ -236,24 +236,6 @@ func TestTypedAliens(t *testing.T) {
 	}
 }
 
-// TestTypedDepth: the depth of a recursive type is bounded, and exceeding it is one problem.
-func TestTypedDepth(t *testing.T) {
-	read := Typed[gadget](gadgets())
-	for levels, rejected := range map[int]bool{100: false, 200: true, 5000: true} {
-		tree := map[string]any{}
-		for range levels {
-			tree = map[string]any{"branches": []any{tree}}
-		}
-		got := read(gadgetIn(map[string]any{"target": "a", "tree": tree}))
-		if (got.Rejection != nil) != rejected {
-			t.Errorf("%d levels: %v", levels, sentences(got))
-		}
-		if rejected && (len(got.Rejection.Problems) != 1 || got.Rejection.Problems[0].Code != schema.TooLarge || got.Rejection.Problems[0].Found != "more than 256 levels") {
-			t.Errorf("%d levels: %v", levels, sentences(got))
-		}
-	}
-}
-
 // TestTypedDecoderThatPanics: a panic in a type's own decoder is a defect of the operator, too.
 func TestTypedDecoderThatPanics(t *testing.T) {
 	got := Typed[rigged](gadgets())(gadgetIn(map[string]any{"bomb": "x"}))

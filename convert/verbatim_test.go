@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -124,25 +123,5 @@ func TestVerbatimIsChecked(t *testing.T) {
 	}
 	if got := readStamp()(templateWith("hostname", int64(7))); got.Rejection == nil || got.Object != nil {
 		t.Errorf("%v", sentences(got))
-	}
-}
-
-// TestVerbatimMisuse: a path or type that makes no sense is found when a program starts.
-func TestVerbatimMisuse(t *testing.T) {
-	for want, misuse := range map[string]func(){
-		"Verbatim of *convert.gadgetSpec":     func() { Typed[gadget](gadgets(), Verbatim(func(*gadgetSpec, []byte) {}, "spec")) },
-		"Verbatim of spec.nothing, where no":  func() { Typed[gadget](gadgets(), Verbatim(func(*gadget, []byte) {}, "spec", "nothing")) },
-		"Verbatim of spec.target.more, where": func() { Typed[gadget](gadgets(), Verbatim(func(*gadget, []byte) {}, "spec", "target", "more")) },
-		"Verbatim of status, where no field":  func() { Typed[gadget](gadgets(), Verbatim(func(*gadget, []byte) {}, "status")) },
-		"Verbatim of , where no field of the": func() { Typed[gadget](gadgets(), Verbatim(func(*gadget, []byte) {})) },
-	} {
-		func() {
-			defer func() {
-				if said := fmt.Sprint(recover()); !strings.Contains(said, want) {
-					t.Errorf("got %s, want %s", said, want)
-				}
-			}()
-			misuse()
-		}()
 	}
 }

@@ -90,9 +90,13 @@ func someSeen() *schema.Observed { return &schema.Observed{Head: someHead()} }
 
 // owned returns the metadata of an object with that controller and label, or without either if they are empty.
 func owned(uid, kind, owner, label string) map[string]any {
+	return ownedIn("example.org/v1", uid, kind, owner, label)
+}
+
+func ownedIn(apiVersion, uid, kind, owner, label string) map[string]any {
 	meta := map[string]any{}
 	if uid != "" {
-		meta["ownerReferences"] = []any{map[string]any{"apiVersion": "example.org/v1", "kind": kind, "name": owner, "uid": uid, "controller": true}}
+		meta["ownerReferences"] = []any{map[string]any{"apiVersion": apiVersion, "kind": kind, "name": owner, "uid": uid, "controller": true}}
 	}
 	if label != "" {
 		meta["labels"] = map[string]any{"by": label}
@@ -104,6 +108,8 @@ func TestResolveAlreadyExists(t *testing.T) {
 	var conflict *conflictError
 	var unselected *notSelectedError
 	done := func(err error) bool { return err == nil }
+	isConflict := func(err error) bool { return errors.As(err, &conflict) && ClassOf(err) == Refused }
+	waits := func(err error) bool { return errors.Is(err, errOldOwner) && ClassOf(err) == Retry }
 	for _, c := range []struct {
 		name     string
 		resource schema.Resource
@@ -119,11 +125,19 @@ func TestResolveAlreadyExists(t *testing.T) {
 		{"ours, and a webhook takes its label away", gadgets(), owned("mine", "Widget", "a", "webhook"), func(err error) bool {
 			return errors.As(err, &unselected) && unselected.selector == "by=me"
 		}, "webhook"},
-		{"a deleted widget's", schema.Pods(), owned("old", "Widget", "a", ""), func(err error) bool { return errors.Is(err, errOldOwner) && ClassOf(err) == Retry }, ""},
-		{"another kind's", schema.Pods(), owned("old", "Thing", "a", ""), func(err error) bool { return errors.As(err, &conflict) }, ""},
-		{"another widget's", schema.Pods(), owned("old", "Widget", "a-worker", ""), func(err error) bool { return errors.As(err, &conflict) }, ""},
-		{"without an owner", schema.Pods(), owned("", "", "", ""), func(err error) bool { return errors.As(err, &conflict) && ClassOf(err) == Refused }, ""},
-		{"gone", schema.Pods(), nil, func(err error) bool { return errors.Is(err, errOldOwner) }, ""},
+		{"a deleted widget's", schema.Pods(), owned("old", "Widget", "a", ""), waits, ""},
+		{"another kind's", schema.Pods(), owned("old", "Thing", "a", ""), isConflict, ""},
+		{"another widget's", schema.Pods(), owned("old", "Widget", "a-worker", ""), isConflict, ""},
+		{"without an owner", schema.Pods(), owned("", "", "", ""), isConflict, ""},
+		{"gone", schema.Pods(), nil, waits, ""},
+		// Two kinds may have one name in two groups: the object of the other group is neither this object nor one of its predecessors.
+		{"ours, written at another version", schema.Pods(), ownedIn("example.org/v1beta1", "mine", "Widget", "a", "me"), done, "me"},
+		{"a deleted widget's, written at another version", schema.Pods(), ownedIn("example.org/v1beta1", "old", "Widget", "a", ""), waits, ""},
+		{"of another group", schema.Pods(), ownedIn("example.com/v1", "old", "Widget", "a", ""), isConflict, ""},
+		{"of the core group", schema.Pods(), ownedIn("v1", "old", "Widget", "a", ""), isConflict, ""},
+		{"our UID in another group", schema.Pods(), ownedIn("example.com/v1", "mine", "Widget", "a", ""), isConflict, ""},
+		{"our UID and another kind", schema.Pods(), owned("mine", "Thing", "a", ""), isConflict, ""},
+		{"no version", schema.Pods(), ownedIn("a/b/c", "mine", "Widget", "a", ""), isConflict, ""},
 		{"of a resource that is not watched", schema.Resource{Version: "v1", Plural: "secrets", Kind: "Secret"}, owned("mine", "Widget", "a", ""), done, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -163,13 +177,12 @@ func TestResolveAlreadyExists(t *testing.T) {
 	}
 }
 
-// TestChildThatItsOwnerDoesNotReach: an object was copied with its owner reference into a namespace where the reference is not valid. The
-// cache does not count it as a child. Garbage collection deletes it, and until then the name is taken.
-func TestChildThatItsOwnerDoesNotReach(t *testing.T) {
+// TestChildElsewhere: an object was copied with its owner reference into a namespace where the reference is not valid. Garbage collection
+// deletes it, and until then the name is taken.
+func TestChildElsewhere(t *testing.T) {
 	s := newAPIServer(t)
-	a := newTestApplier(t, s, nil)
 	s.put("/api/v1/namespaces/other/pods/a", owned("mine", "Widget", "a", "me"))
-	made, err := a.createOne(t.Context(), someSeen(), schema.Object{Resource: schema.Pods(), Namespace: "other", Name: "a", Body: bodyOf(schema.Pods(), "a")})
+	made, err := newTestApplier(t, s, nil).createOne(t.Context(), someSeen(), schema.Object{Resource: schema.Pods(), Namespace: "other", Name: "a", Body: bodyOf(schema.Pods(), "a")})
 	if made || !errors.Is(err, errOldOwner) || ClassOf(err) != Retry {
 		t.Errorf("made: %v, error: %v, want to wait for garbage collection", made, err)
 	}
@@ -199,12 +212,7 @@ func TestRelabellingOfWhatIsGone(t *testing.T) {
 func TestRemove(t *testing.T) {
 	s := newAPIServer(t)
 	a := newTestApplier(t, s, nil)
-	s.failing(func(request string) *metav1.Status {
-		if strings.HasSuffix(request, " refused") {
-			return statusOf(http.StatusForbidden)
-		}
-		return nil
-	})
+	s.refusing("* refused", statusOf(http.StatusForbidden))
 	deletions := []schema.Deletion{{Resource: schema.Pods(), Namespace: "ns", Name: "gone", UID: "x"}}
 	for _, name := range []string{"seen", "replaced", "refused", "changed"} {
 		d := schema.Deletion{Resource: schema.Pods(), Namespace: "ns", Name: name, UID: s.put(podsPath+name, nil).UID}
@@ -435,12 +443,7 @@ func TestDeletionOfAChildAsSeen(t *testing.T) {
 		// An API server that removes the finalizer refuses every version after that, as for the object itself.
 		"the finalizer orphan": {finalizers: []any{"orphan"}, want: []string{deletes, looks, deletes}},
 		"a webhook says 409": {prepare: func(s *apiServer, _ *schema.Deletion) {
-			s.failing(func(request string) *metav1.Status {
-				if request == deletes {
-					return statusOf(http.StatusConflict)
-				}
-				return nil
-			})
+			s.refusing(deletes, statusOf(http.StatusConflict))
 		}, want: []string{deletes, looks, deletes}, class: Retry, left: true},
 		"changed": {prepare: func(s *apiServer, _ *schema.Deletion) {
 			s.put(gadgetsPath+"g", map[string]any{"labels": map[string]any{"x": "y"}})
@@ -526,12 +529,7 @@ func TestGeneratedFields(t *testing.T) {
 	a.Store.SetVerified(head.Meta.UID)
 	plan := schema.Plan{Create: []schema.Object{secret("mine")}}
 
-	s.failing(func(request string) *metav1.Status { // a server that says back what it was sent
-		if strings.HasPrefix(request, "POST secrets") {
-			return statusOf(422)
-		}
-		return nil
-	})
+	s.refusing("POST secrets*", statusOf(422)) // a server that says back what it was sent
 	if _, err := a.Apply(t.Context(), &schema.Observed{Head: head}, plan); err == nil || strings.Contains(err.Error(), private) {
 		t.Errorf("refused: %v", err)
 	}
@@ -584,12 +582,7 @@ func TestUnwatchedComesFirst(t *testing.T) {
 	}{
 		"refused": {
 			func(s *apiServer) {
-				s.failing(func(request string) *metav1.Status {
-					if strings.HasPrefix(request, "POST secrets") {
-						return statusOf(422)
-					}
-					return nil
-				})
+				s.refusing("POST secrets*", statusOf(422))
 			},
 			func(s *apiServer) { s.failing(nil) },
 		},
@@ -712,12 +705,7 @@ func TestPatchOfAStatus(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"active": int64(1)}, s.object(gadgetsPath + "g")["status"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	s.failing(func(request string) *metav1.Status {
-		if strings.HasSuffix(request, "status") {
-			return statusOf(422)
-		}
-		return nil
-	})
+	s.refusing("*status", statusOf(422))
 	child.ResourceVersion = s.object(gadgetsPath + "g")["metadata"].(map[string]any)["resourceVersion"].(string)
 	again := []schema.Patch{child.PatchStatus(gadgets(), map[string]any{"startTime": nil}), child.Patch(gadgets(), map[string]any{"spec": map[string]any{"suspend": false}})}
 	for range 2 {

@@ -41,6 +41,7 @@ func TestClassOf(t *testing.T) {
 		{"conflict of versions", apierrors.NewConflict(pods, "a", errors.New("x")), Retry, false},
 		{"too many requests", apierrors.NewTooManyRequests("slow down", 1), Retry, false},
 		{"server error", apierrors.NewInternalError(errors.New("x")), Retry, false},
+		{"a webhook that fails", apierrors.NewInternalError(errors.New(`failed calling webhook "w": connection refused`)), Retry, true},
 		{"timeout", apierrors.NewTimeoutError("x", 1), Retry, false},
 		{"deadline", context.DeadlineExceeded, Retry, false},
 		{"network", errors.New("connection reset by peer"), Retry, false},

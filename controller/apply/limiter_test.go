@@ -1,10 +1,7 @@
 package apply
 
 import (
-	"context"
 	"errors"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -68,45 +65,4 @@ func TestLimiter(t *testing.T) {
 	is("slow, but of one reconcile alone", maxConcurrent)
 	slow(10, 2*time.Second)
 	is("still of one reconcile alone", maxConcurrent)
-}
-
-// TestLimiterHolds: never more than the limit are under way, which changes all the time, and a creation whose context
-// ends gives up.
-func TestLimiterHolds(t *testing.T) {
-	b := newLimiter(8, time.Now)
-	var under, done atomic.Int64
-	var all sync.WaitGroup
-	for i := range 200 {
-		all.Go(func() {
-			_ = b.do(t.Context(), func() error {
-				if n := under.Add(1); n > 8 {
-					t.Errorf("%d at once", n)
-				}
-				if i%50 == 0 {
-					time.Sleep(target + 10*time.Millisecond)
-				}
-				under.Add(-1)
-				done.Add(1)
-				return nil
-			})
-		})
-	}
-	all.Wait()
-	if done.Load() != 200 {
-		t.Errorf("%d done", done.Load())
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	held := make(chan struct{})
-	for range 8 {
-		all.Go(func() { _ = b.do(t.Context(), func() error { <-held; return nil }) })
-	}
-	cancel()
-	for b.slots.TryAcquire(1) { // until all slots are taken
-		b.slots.Release(1)
-	}
-	if err := b.do(ctx, func() error { t.Error("created without a slot"); return nil }); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	close(held)
-	all.Wait()
 }

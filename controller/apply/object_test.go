@@ -230,6 +230,9 @@ func TestStatusPruning(t *testing.T) {
 	if p.changesNothing(at("6", less), noStart) {
 		t.Error("that there is no start time is no fact")
 	}
+	if p.note("u", statusAt(2, "B"), storedAs("7", statusAt(2, "B"))) || p.changesNothing(at("7", statusAt(2, "B")), statusAt(3, "A")) {
+		t.Error("a status that was pruned once, before another was kept, is not written when it is planned again")
+	}
 	for name, kept := range map[string]string{"no status": "", "null": "null", "a text": `"x"`} {
 		if !p.note("u", statusAt(1, "A"), stored{version: "8", status: json.RawMessage(kept)}) || !p.changesNothing(at("8", &widgetStatus{Unclean: true}), statusAt(2, "A")) {
 			t.Errorf("an answer that is no status: %s", name)
@@ -244,20 +247,6 @@ func TestStatusPruning(t *testing.T) {
 	p.forgetAll(func(uid types.UID) bool { return uid == "v" })
 	if len(p.entries) != 1 || !p.changesNothing(at("6", less), statusAt(1, "A")) {
 		t.Errorf("kept of %d objects", len(p.entries))
-	}
-}
-
-// TestPrunedThenKeptThenAgain: a status that was pruned once, followed by one that was kept, must be written when it is planned again.
-func TestPrunedThenKeptThenAgain(t *testing.T) {
-	p := newStatusPruning()
-	head := &schema.Head{Status: statusAt(2, "B")}
-	head.Meta.UID, head.Meta.ResourceVersion = "u", "7"
-	p.note("u", statusAt(1, "A"), storedAs("6", statusAt(1, "")))
-	if p.note("u", statusAt(2, "B"), storedAs("7", statusAt(2, "B"))) {
-		t.Error("what was kept is taken for pruned")
-	}
-	if p.changesNothing(head, statusAt(3, "A")) {
-		t.Error("the status stays as it is")
 	}
 }
 

@@ -1,8 +1,6 @@
 package apply
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -39,13 +36,7 @@ func TestOptionalCreationThatIsForbidden(t *testing.T) {
 			s := newAPIServer(t)
 			now := time.Unix(1000, 0)
 			a := newTestApplier(t, s, func(o *Options) { o.Now = func() time.Time { return now } })
-			refused := true
-			s.failing(func(request string) *metav1.Status {
-				if request == createGadget && refused {
-					return statusOf(code)
-				}
-				return nil
-			})
+			s.refusing(createGadget, statusOf(code))
 			s.put(widgetsPath+"a", nil)
 			seen := &schema.Observed{Head: s.head(t, "a")}
 			a.Store.SetVerified(seen.Head.Meta.UID)
@@ -74,40 +65,9 @@ func TestOptionalCreationThatIsForbidden(t *testing.T) {
 			if longest != LastRefused {
 				t.Errorf("waits %s at last, want %s", longest, LastRefused)
 			}
-			refused = false
+			s.failing(nil)
 			if _, err := a.Apply(t.Context(), seen, plan); err != nil || s.posts() != 1 || s.object(gadgetsPath+"h") == nil {
 				t.Errorf("it is not created when it may be: %v", err)
-			}
-		})
-	}
-}
-
-// TestOwnerOfTheSameNameInAnotherGroup: two kinds may have one name in two groups. The object of the other group is neither this object
-// nor one of its predecessors, and nothing waits for its deletion.
-func TestOwnerOfTheSameNameInAnotherGroup(t *testing.T) {
-	for _, c := range []struct {
-		name, apiVersion, kind, uid string
-		conflict, old               bool
-	}{
-		{name: "ours", apiVersion: "example.org/v1", kind: "Widget", uid: "mine"},
-		{name: "ours, written at another version", apiVersion: "example.org/v1beta1", kind: "Widget", uid: "mine"},
-		{name: "of our predecessor, written at another version", apiVersion: "example.org/v1beta1", kind: "Widget", uid: "old", old: true},
-		{name: "of another group", apiVersion: "example.com/v1", kind: "Widget", uid: "old", conflict: true},
-		{name: "of the core group", apiVersion: "v1", kind: "Widget", uid: "old", conflict: true},
-		{name: "our UID in another group", apiVersion: "example.com/v1", kind: "Widget", uid: "mine", conflict: true},
-		{name: "our UID and another kind", apiVersion: "example.org/v1", kind: "Thing", uid: "mine", conflict: true},
-		{name: "no version", apiVersion: "a/b/c", kind: "Widget", uid: "mine", conflict: true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := newAPIServer(t)
-			a := newTestApplier(t, s, nil)
-			s.put(podsPath+"a-0", map[string]any{"labels": map[string]any{"by": "me"}, "ownerReferences": []any{map[string]any{
-				"apiVersion": c.apiVersion, "kind": c.kind, "name": "a", "uid": c.uid, "controller": true}}})
-			_, err := a.createOne(t.Context(), someSeen(), schema.Object{Resource: schema.Pods(), Namespace: "ns", Name: "a-0",
-				Body: json.RawMessage(`{"metadata":{"name":"a-0"}}`)})
-			var conflict *conflictError
-			if errors.As(err, &conflict) != c.conflict || errors.Is(err, errOldOwner) != c.old || (err == nil) == (c.conflict || c.old) {
-				t.Errorf("error: %v", err)
 			}
 		})
 	}
@@ -123,12 +83,7 @@ func TestStatusThatIsRefused(t *testing.T) {
 			s := newAPIServer(t)
 			a := newTestApplier(t, s, nil)
 			s.put(widgetsPath+"a", map[string]any{"generation": 1})
-			s.failing(func(request string) *metav1.Status {
-				if strings.HasSuffix(request, " status") {
-					return statusOf(code)
-				}
-				return nil
-			})
+			s.refusing("* status", statusOf(code))
 			plan := schema.Plan{Status: statusAt(1, "A"), Events: []schema.Event{{Type: "Warning", Reason: "Planned", Message: "planned"}}}
 			apply := func() {
 				if _, err := a.Apply(t.Context(), &schema.Observed{Head: s.head(t, "a")}, plan); err == nil {
@@ -209,28 +164,12 @@ func TestCauseOf(t *testing.T) {
 	}
 }
 
-// TestWebhookThatFailsIsForTheAuthor: it is an internal error, and the only one that is not between us and the API server.
-func TestWebhookThatFailsIsForTheAuthor(t *testing.T) {
-	for text, want := range map[string]bool{`failed calling webhook "w": connection refused`: true, "etcdserver: request timed out": false} {
-		if err := apierrors.NewInternalError(errors.New(text)); isForAuthor(err) != want || ClassOf(err) != Retry {
-			t.Errorf("%s: for the author %v, class %d", text, isForAuthor(err), ClassOf(err))
-		}
-	}
-}
-
 // TestRefusedIsKnown: what the API server refuses is known until it is created; what it does not answer changes nothing.
 func TestRefusedIsKnown(t *testing.T) {
 	s, now := newAPIServer(t), time.Unix(1767225600, 0)
 	a := newTestApplier(t, s, func(o *Options) { o.Now = func() time.Time { return now } })
 	s.put(widgetsPath+"a", nil)
 	head := s.head(t, "a")
-	code := 0
-	s.failing(func(request string) *metav1.Status {
-		if code != 0 && request == createPod {
-			return statusOf(code)
-		}
-		return nil
-	})
 	first := now
 	refused := func(code int32, reason metav1.StatusReason, cause schema.Cause, since time.Time) []schema.Refusal {
 		return []schema.Refusal{{Resource: schema.Pods(), Namespace: "ns", Name: "p", Cause: cause, Reason: reason, Code: code, Since: since}}
@@ -247,7 +186,10 @@ func TestRefusedIsKnown(t *testing.T) {
 		{"for another cause", http.StatusUnprocessableEntity, refused(422, metav1.StatusReasonInvalid, schema.CauseInvalid, first.Add(4*time.Minute))},
 		{"created", 0, nil},
 	} {
-		s.Locked(func() { code = step.code })
+		s.failing(nil)
+		if step.code != 0 {
+			s.refusing(createPod, statusOf(step.code))
+		}
 		a.Store.SetVerified(head.Meta.UID)
 		_, err := a.Apply(t.Context(), &schema.Observed{Head: head}, schema.Plan{Create: []schema.Object{{Resource: schema.Pods(), Namespace: "ns", Name: "p", Body: []byte(`{"metadata":{"name":"p"}}`)}}})
 		if (err != nil) != (step.code != 0) {
@@ -343,31 +285,6 @@ func TestNegativeCache(t *testing.T) {
 	}
 	if len(n.entries) != 0 {
 		t.Errorf("kept: %v", n.entries)
-	}
-}
-
-// TestNegativeCacheIsBounded: the wait ends at LastRefused however often a write is refused, and a dependent has one entry however many
-// writes of it are refused.
-func TestNegativeCacheIsBounded(t *testing.T) {
-	n := newNegativeCache()
-	now, longest := time.Unix(1000, 0), time.Duration(0)
-	for range 100 {
-		n.note("u", "gadgets/a", "x", errInvalid, false, now)
-		wait, _ := n.wait("u", "gadgets/a", "x", now)
-		if wait < longest || wait > LastRefused {
-			t.Fatalf("waits %s after %s", wait, longest)
-		}
-		longest = wait
-		now = now.Add(wait)
-	}
-	if longest != LastRefused {
-		t.Errorf("waits %s at last, want %s", longest, LastRefused)
-	}
-	for i := range 100 {
-		n.note("u", "gadgets/a", string(rune('a'+i)), errInvalid, false, now)
-	}
-	if len(n.entries) != 1 || len(n.entries["u"]) != 1 {
-		t.Errorf("%d owners with %d entries", len(n.entries), len(n.entries["u"]))
 	}
 }
 
@@ -552,35 +469,6 @@ func (s *apiServer) messages(reason, words string) (n int) {
 	return n
 }
 
-// TestCostlyErrors: the mark of a costly write changes nothing else of an error, and it is found among others.
-func TestCostlyErrors(t *testing.T) {
-	invalid := &writeError{"create", schema.Pods(), "a", apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), "a", nil)}
-	marked := withCost(invalid, time.Minute)
-	if ClassOf(marked) != Refused || !isForAuthor(marked) || marked.Error() != invalid.Error() || causeOf(marked) != schema.CauseInvalid {
-		t.Errorf("class %v, cause %v: %v", ClassOf(marked), causeOf(marked), marked)
-	}
-	for name, c := range map[string]struct {
-		err   error
-		first time.Duration
-	}{
-		"none":                {nil, 0},
-		"unmarked":            {invalid, 0},
-		"beside another":      {errors.Join(errors.New("down"), marked), costlyShare * time.Minute},
-		"our own limit":       {withCost(fmt.Errorf("post: %w", context.DeadlineExceeded), time.Minute), time.Minute},
-		"canceled":            {withCost(fmt.Errorf("post: %w", context.Canceled), time.Minute), 0},
-		"no error, but long":  {withCost(nil, time.Minute), 0},
-		"a timeout of etcd":   {withCost(apierrors.NewServerTimeout(corev1.Resource("pods"), "create", 1), time.Minute), 0},
-		"a namespace is gone": {withCost(&apierrors.StatusError{ErrStatus: terminatingStatus("ns")}, time.Minute), 0},
-	} {
-		if first, _ := waitAfter(c.err); first != c.first {
-			t.Errorf("%s: waits %s, want %s", name, first, c.first)
-		}
-	}
-	if code := http.StatusGatewayTimeout; !isTimeout(&apierrors.StatusError{ErrStatus: *statusOf(code)}) {
-		t.Errorf("%d of the model is no timeout", code)
-	}
-}
-
 // TestRefusalOfAWholeNamespace: a small new object has all its children in one round trip. If its namespace, or a quota of it, refuses
 // them all, that costs up to maxConcurrent requests, once per namespace and not per object. After a creation that succeeded, or after
 // enough time, it is one round trip again.
@@ -637,37 +525,5 @@ func TestRefusalOfAWholeNamespace(t *testing.T) {
 				t.Errorf("kept of what is long over: %v", a.cautious.until)
 			}
 		})
-	}
-}
-
-// TestTerminating: a refused creation keeps one object, and no other, from creating for terminatingRetry; any other outcome ends that.
-func TestTerminating(t *testing.T) {
-	now := time.Unix(1000, 0)
-	n := newTerminating(func() time.Time { return now })
-	going := &writeError{"create", schema.Pods(), "a", &apierrors.StatusError{ErrStatus: terminatingStatus("ns")}}
-	is := func(when string, want time.Duration) {
-		t.Helper()
-		if got := n.wait("u"); got != want {
-			t.Errorf("%s: waits %s, want %s", when, got, want)
-		}
-		if got := n.wait("v"); got != 0 {
-			t.Errorf("%s: another object waits %s", when, got)
-		}
-	}
-	is("at first", 0)
-	n.note("u", []error{errors.New("down"), going})
-	is("refused", terminatingRetry)
-	now = now.Add(time.Minute)
-	is("a minute later", terminatingRetry-time.Minute)
-	now = now.Add(terminatingRetry)
-	is("after its time", 0)
-	n.note("u", []error{going})
-	n.note("u", []error{errors.New("down")})
-	is("refused, and then failed for another reason", 0)
-	n.note("u", []error{going})
-	n.note("u", nil)
-	is("refused, and then created", 0)
-	if len(n.entries) > 0 {
-		t.Errorf("kept: %v", n.entries)
 	}
 }

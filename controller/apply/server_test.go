@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -61,6 +62,16 @@ func newAPIServer(t *testing.T) *apiServer {
 // takes the lock.
 func (s *apiServer) failing(fail func(request string) *metav1.Status) {
 	s.Locked(func() { s.fail = fail })
+}
+
+// refusing makes the server answer requests whose names match a pattern, as "POST pods *".
+func (s *apiServer) refusing(pattern string, with *metav1.Status) {
+	s.failing(func(request string) *metav1.Status {
+		if is, _ := filepath.Match(pattern, request); is {
+			return with
+		}
+		return nil
+	})
 }
 
 // keeping changes what the server keeps of what it receives.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
-	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	"stoic/controller/consistency"
 	"stoic/controller/serve"
@@ -32,49 +30,6 @@ import (
 
 func newTestAvailability(kind string) *availability {
 	return newAvailability(kind, true, zap.NewNop(), serve.NewMetrics(prometheus.NewRegistry(), "test"))
-}
-
-// TestWatchEndsWithTheResource: a CRD that was deleted and recreated holds other objects, so a new watch begins immediately. client-go
-// would wait longer each time that this happens. A built-in resource is never gone.
-func TestWatchEndsWithTheResource(t *testing.T) {
-	gone := apierrors.NewNotFound(runtimeschema.GroupResource{Resource: "tfjobs"}, "")
-	expired := apierrors.NewResourceExpired("too old resource version")
-	for _, c := range []struct {
-		err           error
-		builtin, ends bool
-	}{
-		{gone, false, true}, {expired, false, true}, {errors.New("connection reset"), false, false},
-		{gone, true, false}, {expired, true, false},
-	} {
-		a := newTestAvailability("TFJob")
-		a.builtin = c.builtin
-		a.served = func(context.Context) (bool, error) { return true, nil }
-		ended := make(chan struct{})
-		limit := 200 * time.Millisecond // nothing may happen, which is no condition to wait for
-		if c.ends {
-			limit = server.Patience
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		a.watch = func(watching context.Context, report func(error)) {
-			report(c.err)
-			<-watching.Done()
-			if ctx.Err() == nil {
-				close(ended)
-			}
-		}
-		a.once(ctx)
-		select {
-		case <-ended:
-			if !c.ends {
-				t.Errorf("the watch ended with %v (built-in: %v)", c.err, c.builtin)
-			}
-		default:
-			if c.ends {
-				t.Errorf("the watch did not end with %v", c.err)
-			}
-		}
-		cancel()
-	}
 }
 
 // TestAbsenceIsReportedAfterAnError: the API server fails when it is first asked, and then says that it does not serve the resource.
@@ -221,44 +176,6 @@ func TestServedIsAskedAboutOnOccasion(t *testing.T) {
 	}
 }
 
-// TestOutageIsOverWhenItIsOver: lists that failed a few times, as while a conversion webhook is down, are repeated soon, and so are the
-// starts of watches.
-func TestOutageIsOverWhenItIsOver(t *testing.T) {
-	for _, listed := range []string{"widgets", "pods"} {
-		t.Run(listed, func(t *testing.T) {
-			t.Parallel()
-			s := newAPIServer(t)
-			var lists, watches atomic.Int32
-			s.fail = func(r server.Request) int {
-				query := r.URL.Query()
-				switch {
-				case !strings.HasSuffix(r.URL.Path, "/"+listed):
-				case query.Has("watch") && !query.Has("sendInitialEvents") && watches.Add(1) <= 2:
-					return http.StatusServiceUnavailable
-				case !query.Has("watch") && !query.Has("fieldSelector") && lists.Add(1) <= 4:
-					return http.StatusInternalServerError
-				}
-				return 0
-			}
-			owner := headOf(widgets(), "ns", "a")
-			d := newTestDependents(t, s, "", &watch.Owned{Resource: widgets()}, nil)
-			path := widgetsPath
-			if listed == "pods" {
-				d = newTestDependents(t, s, "", &watch.Owned{Resource: schema.Pods(), SlimTyped: slimName}, nil)
-				path = podsPath
-			}
-			server.Background(t, d.Serve)
-			s.put(path+"b", ownedBy(owner, nil))
-			server.Await(t, "the list", func() bool { return len(d.Of(owner).Items) == 1 })
-			s.put(path+"c", ownedBy(owner, nil))
-			server.Await(t, "the watch", func() bool { return len(d.Of(owner).Items) == 2 })
-			if lists.Load() < 4 || watches.Load() < 2 {
-				t.Errorf("%d lists and %d watches were asked for: this shows nothing", lists.Load(), watches.Load())
-			}
-		})
-	}
-}
-
 func TestRetryTransient(t *testing.T) {
 	resource := runtimeschema.GroupResource{Resource: "tfjobs"}
 	tooLarge := apierrors.NewTimeoutError("Too large resource version: 9, current: 1", 1)
@@ -280,37 +197,6 @@ func TestRetryTransient(t *testing.T) {
 	_, err := retryTransient(ctx, func(error) { reported++; cancel() }, func() (int, error) { asked++; return 0, errors.New("down") })
 	if err == nil || reported != 1 || asked != 2 {
 		t.Errorf("stopped between two tries: %v, reported %d times, asked %d times", err, reported, asked)
-	}
-}
-
-func TestReportErrors(t *testing.T) {
-	from := apiwatch.NewFakeWithChanSize(3, false)
-	reported := make(chan error, 1)
-	w := reportErrors(from, func(err error) { reported <- err })
-	expired := apierrors.NewResourceExpired("too old resource version")
-	from.Add(&metav1.PartialObjectMetadata{})
-	from.Error(&expired.ErrStatus)
-	from.Add(&metav1.PartialObjectMetadata{}) // it is not read: nothing may wait for that
-	for _, want := range []apiwatch.EventType{apiwatch.Added, apiwatch.Error} {
-		if got := <-w.ResultChan(); got.Type != want {
-			t.Errorf("an event of type %s, want %s", got.Type, want)
-		}
-	}
-	if err := <-reported; !apierrors.IsResourceExpired(err) {
-		t.Errorf("reported %v", err)
-	}
-	w.Stop()
-	w.Stop()
-	server.Await(t, "the end of the events", func() bool {
-		select {
-		case _, open := <-w.ResultChan():
-			return !open
-		default:
-			return false
-		}
-	})
-	if !from.IsStopped() {
-		t.Error("the decorated watch was not stopped")
 	}
 }
 

@@ -182,24 +182,6 @@ func TestUnknownChildren(t *testing.T) {
 	changed("absence again", "the API server does not serve Widget of example.org/v1", true)
 }
 
-// TestRequiredChildrenAreAwaited: children of a resource that is not optional are ready when they are known, or absent.
-func TestRequiredChildrenAreAwaited(t *testing.T) {
-	s := newAPIServer(t)
-	s.Unserve("widgets")
-	d := newTestDependents(t, s, "", &watch.Owned{Resource: widgets()}, nil)
-	if d.Ready() {
-		t.Error("ready before the API server was asked")
-	}
-	server.Background(t, d.Serve)
-	server.Await(t, "the answer", d.Ready)
-	if d.Known() {
-		t.Error("children of an absent resource are known")
-	}
-	if _, _, err := d.Read(t.Context(), headOf(widgets(), "ns", "a")); err == nil {
-		t.Error("children that an object must have are read of a resource that is not served")
-	}
-}
-
 // TestReadOfWhatHasJustGone: an optional resource that is removed between the look at its cache and the list is unknown.
 func TestReadOfWhatHasJustGone(t *testing.T) {
 	s := newAPIServer(t)

@@ -23,7 +23,6 @@ import (
 	"stoic/convert"
 	"stoic/internal/lean"
 	"stoic/schema"
-	"stoic/test/faults/apimodel"
 	"stoic/test/faults/apimodel/server"
 )
 
@@ -239,21 +238,6 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestStatusSubresourceComesLate: a new status subresource is noticed soon, and once.
-func TestStatusSubresourceComesLate(t *testing.T) {
-	s, made := newAPIServer(t), &calls{}
-	s.serve(widgets(), false)
-	source, _ := s.source(t, "")
-	o := NewObjects(source, widgets(), headOnly, made.handlers())
-	server.Background(t, o.Serve)
-	server.Await(t, "the list", o.Ready)
-	if o.HasStatus() {
-		t.Error("a status subresource is taken for served")
-	}
-	s.Locked(func() { s.serve(widgets(), true) })
-	server.Await(t, "the status subresource", func() bool { return o.HasStatus() && made.have("status served") })
-}
-
 // TestDeletionThatWasMissed: an object that is deleted while the watch is down is reported as deleted, and nothing is kept of it.
 func TestDeletionThatWasMissed(t *testing.T) {
 	made := &calls{}
@@ -269,80 +253,40 @@ func TestDeletionThatWasMissed(t *testing.T) {
 	o.updated(7, gone)
 }
 
-// TestSlimPanics: a child on which Slim panics, in a list or in a watch, keeps its name and its owner, and nothing else of it is kept;
-// the others are not disturbed. Each panic is counted, and logged once for each version, without the child's content.
+// TestSlimPanics: a child on which Slim panics keeps its name and its owner, and nothing else of it is kept; the others are not disturbed.
+// Each panic is counted, and logged once for each version of the child; TestConverterPanics shows what is logged.
 func TestSlimPanics(t *testing.T) {
 	phase := func(u *unstructured.Unstructured) any { return u.Object["status"].(map[string]any)["phase"] }
 	label := func(o *lean.Object) any { return "Run" + strings.Split(o.Labels["app"], ".")[1] }
-	for name, c := range map[string]struct {
-		owned     *watch.Owned
-		path      string
-		good, bad map[string]any
+	core, logged := observer.New(zap.ErrorLevel)
+	metrics := serve.NewMetrics(prometheus.NewRegistry(), "test")
+	d := NewDependents(Source{Metrics: metrics, Log: zap.New(core)}, nil, &watch.Owned{Resource: widgets(), Slim: phase, SlimTyped: label}, func(Owner) {}, func() {})
+	typed := func(version, app string) *child {
+		o := &lean.Object{}
+		o.Name, o.UID, o.ResourceVersion, o.Labels = "x", types.UID(app), version, map[string]string{"app": app}
+		return d.typed(o)
+	}
+	untyped := func(version string, status any) *child {
+		return d.untyped(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "x", "uid": "u", "resourceVersion": version}, "status": status}})
+	}
+	for _, c := range []struct {
+		what string
+		got  *child
+		want any
 	}{
-		"untyped": {&watch.Owned{Resource: widgets(), Slim: phase}, widgetsPath, map[string]any{"status": map[string]any{"phase": "Running"}}, map[string]any{"status": "secret"}},
-		"typed":   {&watch.Owned{Resource: schema.Pods(), SlimTyped: label, Names: []string{"app"}}, podsPath, map[string]any{"app": "x.ning"}, map[string]any{"app": "secret"}},
+		{"a typed child", typed("1", "x.ning"), "Running"},
+		{"a typed child on which it panics", typed("1", "secret"), nil},
+		{"the same once more", typed("1", "secret"), nil},
+		{"its next version", typed("2", "secret"), nil},
+		{"an untyped child", untyped("1", map[string]any{"phase": "Running"}), "Running"},
+		{"an untyped child on which it panics", untyped("1", "secret"), nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := newAPIServer(t)
-			owner := headOf(clusterWidgets(), "", "a")
-			put := func(name string, content map[string]any) (version string) {
-				o := ownedBy(owner, content)
-				if o["status"] = content["status"]; c.owned.SlimTyped == nil {
-					delete(o["metadata"].(map[string]any), "labels")
-				}
-				s.put(c.path+name, o)
-				s.Locked(func() { version, _ = apimodel.Get(s.At(c.path+name), "metadata", "resourceVersion").(string) })
-				return version
-			}
-			core, logged := observer.New(zap.ErrorLevel)
-			source, _ := s.source(t, "")
-			source.Log = zap.New(core)
-			typed, err := lean.NewClients(s.Config(), c.owned.Names)
-			if err != nil {
-				t.Fatal(err)
-			}
-			put("good", c.good)
-			first := put("bad", c.bad)
-			d := NewDependents(source, typed, c.owned, func(Owner) {}, func() {})
-			server.Background(t, d.Serve)
-			server.Await(t, "the children", d.Known)
-			second := put("bad", c.bad)
-			server.Await(t, "the next version", func() bool { return d.Version() == second })
-			read, _, err := d.Read(t.Context(), owner) // that version once more
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, found := range []schema.Children{d.Of(owner), read} {
-				if got := names(found.Items); !slices.Equal(got, []string{"bad", "good"}) {
-					t.Fatalf("children %v", got)
-				}
-				for _, child := range found.Items {
-					if want := map[string]any{"good": "Running"}[child.Name]; child.Object != want {
-						t.Errorf("%s is kept as %v, want %v", child.Name, child.Object, want)
-					}
-				}
-			}
-			if n := testutil.ToFloat64(source.Metrics.ConverterPanics.WithLabelValues(c.owned.Resource.Kind)); n != 3 || logged.Len() != 2 {
-				t.Fatalf("%v panics are counted and %d logged, want 3 and 2", n, logged.Len())
-			}
-			line := logged.All()[0].ContextMap()
-			if line["object"] != "ns/bad" || line["resourceVersion"] != first || line["panic"] == "" || !strings.Contains(line["stack"].(string), "cache") {
-				t.Errorf("logged: %v", line)
-			}
-			for _, entry := range logged.All() {
-				for key, value := range entry.ContextMap() {
-					if text, ok := value.(string); ok && strings.Contains(text, "secret") {
-						t.Errorf("the log holds the object in %s", key)
-					}
-				}
-			}
-			s.Locked(func() { s.Drop(c.path + "bad") })
-			server.Await(t, "the child to be forgotten", func() bool {
-				d.panics.mu.Lock()
-				defer d.panics.mu.Unlock()
-				return len(d.panics.logged) == 0
-			})
-		})
+		if c.got.Name != "x" || c.got.object != c.want {
+			t.Errorf("%s is kept as %+v", c.what, c.got)
+		}
+	}
+	if n := testutil.ToFloat64(metrics.ConverterPanics.WithLabelValues("Widget")); n != 4 || logged.Len() != 3 {
+		t.Errorf("%v panics are counted and %d logged, want 4 and 3", n, logged.Len())
 	}
 }
 

@@ -297,12 +297,12 @@ func problems(since time.Time) []schema.Event {
 }
 
 const (
-	floodOfJobs   = 1_000
+	floodOfJobs   = 300
 	floodOfEvents = floodOfJobs * (schema.MaxReported + 1)
 	floodPatience = 8 * time.Minute
 )
 
-// TestFloodLosesNothing: a thousand objects are rejected together while the API server refuses, fails and hangs up: every event
+// TestFloodLosesNothing: hundreds of objects are rejected together while the API server refuses, fails and hangs up: every event
 // arrives, once each. There is room for a tenth of them at a time; the others are emitted again, as reconciles do it.
 func TestFloodLosesNothing(t *testing.T) {
 	s := newEventServer(t, func(post int) int {
@@ -317,7 +317,7 @@ func TestFloodLosesNothing(t *testing.T) {
 		return 0
 	})
 	e := newTestEmitter(t, s, time.Now)
-	const room = 2 << 20 // more than what a namespace may always have
+	const room = 1 << 20 // more than what a namespace may always have
 	e.mu.Lock()
 	e.roomy, e.full = room, 2*room
 	e.mu.Unlock()

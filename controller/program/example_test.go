@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/spf13/pflag"
 
 	"stoic/controller"
 	"stoic/controller/program"
@@ -60,42 +59,4 @@ func ExampleProcess() {
 	if err := run(ctx, nil); err != nil {
 		fmt.Println(err)
 	}
-}
-
-func ExampleLogFlags() {
-	var f program.LogFlags
-	all := pflag.NewFlagSet("foobar-operator", pflag.ContinueOnError)
-	f.Register(all)
-	fmt.Println(all.Parse([]string{"--zap-log-level", "debug"}), f.Level)
-	// Output: <nil> debug
-}
-
-func ExampleMetricsFlags() {
-	var f program.MetricsFlags
-	all := pflag.NewFlagSet("foobar-operator", pflag.ContinueOnError)
-	f.Register(all)
-	fmt.Println(all.Parse([]string{"--metrics-bind-address", ""}), f.Check())
-	// Output: <nil> --metrics-bind-address: found "", must be an address such as ":8080", or "0" for nowhere
-}
-
-func ExampleBuild() {
-	fmt.Println(program.BuildOf("v1.2.3").Version)
-	// Output: v1.2.3
-}
-
-func ExampleUsageError() {
-	_, err := program.Config("/no/such/file")
-	fmt.Printf("%T\n", err)
-	// Output: *program.UsageError
-}
-
-func ExampleConversionFlags() {
-	var f program.ConversionFlags
-	all := pflag.NewFlagSet("foobar-operator", pflag.ContinueOnError)
-	f.Register(all, "0")
-	fmt.Println(f.Check(), all.Parse([]string{"--conversion-bind-address", ":9443"}))
-	fmt.Println(f.Check())
-	// Output:
-	// <nil> <nil>
-	// --conversion-cert-path: not found, must be given with --conversion-bind-address: API servers speak to a webhook over TLS alone
 }

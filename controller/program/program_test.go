@@ -50,19 +50,6 @@ func called(args ...string) (out, errOut string, code int) {
 	return o.String(), e.String(), code
 }
 
-func TestHelp(t *testing.T) {
-	out, errOut, code := called("--help")
-	if code != 0 || errOut != "" {
-		t.Errorf("code %d, stderr %q", code, errOut)
-	}
-	for _, says := range []string{"Keeps gadgets.\n", "gadget-operator [flags]", "--kubeconfig string", "--namespace string", "--metrics-bind-address string",
-		"--health-probe-bind-address string", "--leader-elect ", `(default "gadget-operator")`, "--leader-election-namespace", "--zap-log-level", "--zap-log-level-file", "--metrics-secure", "--metrics-cert-path"} {
-		if !strings.Contains(out, says) {
-			t.Errorf("--help does not say %q:\n%s", says, out)
-		}
-	}
-}
-
 func TestWrongCalls(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
