@@ -2,6 +2,7 @@ package operator
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -74,9 +75,20 @@ func (p *plane) job() string {
 // submit creates a job. worker holds fields of its workers; on names members of runPolicy that are true.
 func (p *plane) submit(worker map[string]any, on ...string) {
 	p.t.Helper()
-	spec := specOf(p.kind, worker)
+	policy := map[string]any{}
 	for _, member := range on {
-		spec["runPolicy"] = map[string]any{member: true}
+		policy[member] = true
+	}
+	p.submitWith(policy, specOf(p.kind, worker))
+}
+
+// submitWith creates a job with members of runPolicy and further members of its spec.
+func (p *plane) submitWith(policy, members map[string]any) {
+	p.t.Helper()
+	spec := specOf(p.kind, nil)
+	maps.Copy(spec, members)
+	if len(policy) > 0 {
+		spec["runPolicy"] = policy
 	}
 	p.request(http.MethodPost, path(p.kind.Group, p.kind.Version, p.kind.Plural, ""), asJSON,
 		map[string]any{"apiVersion": p.kind.APIVersion(), "kind": p.kind.Name, "metadata": map[string]any{"name": "pi", "namespace": "ns"}, "spec": spec})
