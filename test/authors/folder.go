@@ -1,17 +1,12 @@
 package authors
 
 import (
-	"bytes"
-	"cmp"
-	"errors"
 	"fmt"
-	"go/ast"
 	"go/format"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -54,100 +49,50 @@ func (f Folder) WriteTo(dir string) error {
 	return nil
 }
 
-// piece is a declaration in a text.
-type piece struct {
-	name     string // "" for imports
-	from, to int
-	imports  []string
+// name matches the lines that begin a declaration, and finds its keyword and its name. Imports have no name.
+var name = regexp.MustCompile(`(?m)^(?:(func) (?:\([^)]*\) )?(\w+)|(type|var|const) (?:\(\n\t)?(\w+)|(import) )`)
+
+// declarations splits a formatted file: its package clause, and its declarations with their comments, which blank lines separate. A line
+// within a declaration is indented, or closes it.
+func declarations(text string) (all []string) {
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		if strings.ContainsAny(paragraph[:1], "\t})") {
+			all[len(all)-1] += "\n\n" + paragraph
+			continue
+		}
+		all = append(all, paragraph)
+	}
+	return all
 }
 
-// replace replaces declarations of a file by those of the same names, and appends the others.
+// nameOf returns the keyword and the name of a declaration.
+func nameOf(declaration string) string {
+	return strings.Join(name.FindStringSubmatch(declaration)[1:], "")
+}
+
+// replace replaces declarations of a file by those of the same names, and appends the others. Imports are added to those of the file.
 func replace(whole, part string) (string, error) {
-	const head = "package p\n"
-	before, err := pieces(whole)
-	if err != nil {
-		return "", err
-	}
-	now, err := pieces(head + part)
-	if err != nil {
-		return "", err
-	}
-	type change struct {
-		from, to int
-		text     string
-	}
-	var changes []change
-	for _, p := range now {
-		text := (head + part)[p.from:p.to]
-		at := slices.IndexFunc(before, func(b piece) bool { return b.name == p.name })
+	before := declarations(whole)
+	for _, declaration := range declarations(part) {
+		if !name.MatchString(declaration) {
+			return "", fmt.Errorf("found %q, must be declarations", declaration)
+		}
+		at := slices.IndexFunc(before[1:], func(other string) bool { return nameOf(other) == nameOf(declaration) }) + 1
 		switch {
-		case p.name == "" && at < 0:
-			return "", errors.New("imports are added to a file that has none")
-		case p.name == "":
-			b := before[at]
-			changes = append(changes, change{b.from, b.to, imports(append(b.imports, p.imports...))})
-		case at < 0:
-			changes = append(changes, change{len(whole), len(whole), "\n" + text + "\n"})
+		case at == 0:
+			before = append(before, declaration)
+		case nameOf(declaration) == "import":
+			before[at] = strings.TrimSuffix(before[at], ")") + imports(declaration) + ")"
 		default:
-			changes = append(changes, change{before[at].from, before[at].to, text})
+			before[at] = declaration
 		}
 	}
-	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.from, b.from) })
-	var out strings.Builder
-	end := 0
-	for _, c := range changes {
-		out.WriteString(whole[end:c.from] + c.text)
-		end = c.to
-	}
-	out.WriteString(whole[end:])
-	formatted, err := format.Source([]byte(out.String()))
-	return string(bytes.TrimSpace(formatted)) + "\n", err
+	formatted, err := format.Source([]byte(strings.Join(before, "\n\n") + "\n"))
+	return string(formatted), err
 }
 
-func imports(paths []string) string {
-	var b strings.Builder
-	b.WriteString("import (\n")
-	for _, path := range paths {
-		b.WriteString("\t" + path + "\n")
-	}
-	return b.String() + ")"
-}
-
-// pieces returns the pieces of a file: its declarations with their comments.
-func pieces(text string) (all []piece, err error) {
-	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, "", text, parser.ParseComments)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range file.Decls {
-		p := piece{from: set.Position(d.Pos()).Offset, to: set.Position(d.End()).Offset}
-		doc := (*ast.CommentGroup)(nil)
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			p.name, doc = "func "+d.Name.Name, d.Doc
-		case *ast.GenDecl:
-			doc = d.Doc
-			switch s := d.Specs[0].(type) {
-			case *ast.ImportSpec:
-				for _, i := range d.Specs {
-					spec := i.(*ast.ImportSpec)
-					name := ""
-					if spec.Name != nil {
-						name = spec.Name.Name + " "
-					}
-					p.imports = append(p.imports, name+spec.Path.Value)
-				}
-			case *ast.TypeSpec:
-				p.name = "type " + s.Name.Name
-			case *ast.ValueSpec:
-				p.name = d.Tok.String() + " " + s.Names[0].Name
-			}
-		}
-		if doc != nil {
-			p.from = set.Position(doc.Pos()).Offset
-		}
-		all = append(all, p)
-	}
-	return all, nil
+// imports returns the lines between the parentheses of an import declaration.
+func imports(declaration string) string {
+	lines := strings.TrimPrefix(declaration, "import ")
+	return strings.Trim(lines, "()\n") + "\n"
 }
