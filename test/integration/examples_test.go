@@ -51,13 +51,13 @@ func TestExamples(t *testing.T) {
 	r := examplesRig(t, all...)
 	cases := map[string]func(*testing.T, *rig){}
 	for _, e := range all {
-		cases[e.kind] = func(t *testing.T, r *rig) {
-			i := installedOn(t, r, e)
-			i.smoke(t)
-			i.rightsAreUsed(t)
-		}
+		cases[e.kind] = func(t *testing.T, r *rig) { installedOn(t, r, e).smoke(t) }
 	}
 	t.Run("smoke", func(t *testing.T) { sideBySide(t, r, cases) })
+	t.Run("MyDeployment adopts pods", installedOn(t, r, myDeploymentExample()).myDeploymentAdopts)
+	for _, e := range all {
+		t.Run("rights of "+e.kind, installedOn(t, r, e).rightsAreUsed)
+	}
 }
 
 // examplesRig starts a control plane with open CRDs, on which each example has the rights of its service account.
@@ -522,6 +522,38 @@ func (i *installed) fooBarElsewhere(t *testing.T) {
 	wide.stop(t)
 	i.kubectl(t, nil, "-n", ns, "delete", "foobar", "web", "--timeout=3m")
 	i.awaitDependents(t, other, []string{"taken"})
+	p.stop(t)
+}
+
+// myDeploymentAdopts: pods that a deleted MyDeployment has left behind are adopted by the next one of the same selector, and none
+// is created. A pod that loses its label is released and replaced; the pod of another owner is not touched.
+func (i *installed) myDeploymentAdopts(t *testing.T) {
+	ns := i.namespace(t, "adopted")
+	p := i.start(t, "--namespace", ns)
+	i.create(t, ns, "web")
+	i.awaitReady(t, ns, "web")
+	i.awaitDependents(t, ns, i.created)
+	i.kubectl(t, nil, "-n", ns, "delete", "mydeployment", "web", "--cascade=orphan")
+	made := i.dependentsMade(t, ns)
+	i.create(t, ns, "web")
+	i.awaitReady(t, ns, "web")
+	if again := i.dependentsMade(t, ns); again != made {
+		t.Errorf("%d pods were created beside those that were there", again-made)
+	}
+	pods, err := i.typed.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(pods.Items) != 2 {
+		t.Fatalf("%d pods, %v", len(pods.Items), err)
+	}
+	debugged := pods.Items[0].Name
+	i.kubectl(t, nil, "-n", ns, "label", "pod", debugged, "app=debug", "--overwrite")
+	await(t, "the pod to be released", func() (bool, string) {
+		pod, err := i.typed.CoreV1().Pods(ns).Get(t.Context(), debugged, metav1.GetOptions{})
+		return err == nil && metav1.GetControllerOf(pod) == nil && pod.DeletionTimestamp == nil, fmt.Sprint(err)
+	})
+	i.awaitDependents(t, ns, []string{"v1", "v1", "v1"})
+	i.awaitReady(t, ns, "web")
+	i.kubectl(t, nil, "-n", ns, "delete", "mydeployment", "web", "--timeout=3m")
+	i.awaitDependents(t, ns, []string{"v1"})
 	p.stop(t)
 }
 
