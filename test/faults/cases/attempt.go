@@ -6,14 +6,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"stoic/test/faults/history"
 	"stoic/test/faults/oracle"
+	"stoic/test/faults/proxy"
 	"stoic/test/faults/scenario"
 	"stoic/test/operator"
 )
@@ -23,10 +30,8 @@ const (
 	longestRun = 10 * time.Minute
 	// stableFor is how long an end state must last.
 	stableFor = 1500 * time.Millisecond
-	// mostResident and mostFiles bound what an operator of one namespace with a few jobs may hold, however many cases it has run
-	// through.
-	mostResident = 256 << 20
-	mostFiles    = 256
+	// past is how long an operator stays in the past: time in which it could do something wrong.
+	past = 1500 * time.Millisecond
 	// usualPatience bounds the time from the last fault to the end state. It is far above what the operator needs, since dozens of
 	// sandboxes share two cores, which may have other work.
 	usualPatience = time.Minute
@@ -35,68 +40,138 @@ const (
 	busyNotice  = 30 * time.Second
 )
 
+// Result is the result of a case.
+type Result struct {
+	Case Case
+	// Missed: the point of the case did not occur, so it shows nothing.
+	Missed     bool
+	Violations []oracle.Violation
+	// Settled is the time from the last fault, or the end of the user's part, to the end state.
+	Settled time.Duration
+	// Evidence is the file with journal and history, for a failed case.
+	Evidence string
+}
+
+// attempt is one case being tried.
+type attempt struct {
+	Case
+	worker    *worker
+	track     *proxy.Track
+	run       *history.Run
+	actor     scenario.Actor
+	reference reference
+
+	// pending are parts of a fault that end later.
+	pending sync.WaitGroup
+	// hasTravelled: the operator was in the past.
+	hasTravelled bool
+
+	mu     sync.Mutex
+	failed []error // of callbacks, which have no caller to return them to
+}
+
+// crash kills the operator and starts it again.
+func (a *attempt) crash() {
+	if err := a.worker.restart(a.Scenario.Flags); err != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.failed = append(a.failed, err)
+	}
+}
+
+// later does a part of a fault after a time. The run waits for it.
+func (a *attempt) later(d time.Duration, do func()) {
+	a.pending.Add(1)
+	time.AfterFunc(d, func() {
+		defer a.pending.Done()
+		do()
+	})
+}
+
+// travel restarts the operator in the past of its own run and then returns it to the present.
+func (a *attempt) travel(ctx context.Context, version int) error {
+	versions := a.run.Versions()
+	if version >= len(versions) {
+		return nil // this run has fewer versions than the reference
+	}
+	streams := a.worker.proxy.Streams()
+	if err := a.worker.kill(); err != nil {
+		return err
+	}
+	streams.AsOf(versions[version].Object.GetResourceVersion())
+	defer streams.Present()
+	if err := a.worker.start(a.Scenario.Flags); err != nil {
+		return err
+	}
+	a.hasTravelled = true
+	if _, err := operator.Until(ctx, "the operator to watch in the past", func() (bool, string) {
+		return streams.Open(a.Scenario.Resource.Resource) > 0 && streams.Open(a.Scenario.Operator.Dependents[0].Resource) > 0, "no watches"
+	}); err != nil {
+		return err
+	}
+	select { // there is no condition to wait for
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(past):
+		return nil
+	}
+}
+
 // try tries a case in a sandbox and judges it.
 func (s *Stage) try(ctx context.Context, c Case, w *worker) Result {
-	began := time.Now()
+	s.mu.Lock()
+	s.jobs++
+	job := fmt.Sprintf("j%05d", s.jobs) // all have the same length, so that sizes do not differ
+	s.mu.Unlock()
+	a := &attempt{Case: c, worker: w, track: w.proxy.Follow(job), run: s.recorder.RunOf(c.Scenario.Subject(w.Places, job))}
+	a.actor = scenario.Actor{Client: s.admin, Namespace: w.Namespace, Job: job, Run: a.run}
+	a.reference, _ = s.reference(c.Scenario.Name)
 	result := Result{Case: c}
-	a, err := s.attempt(c, w)
-	if err != nil {
-		result.Violations = []oracle.Violation{{Oracle: "O3", Text: err.Error()}}
-	} else {
+	_ = w.trouble() // of the time before
+	err := w.serve(c.Scenario.Flags)
+	if err == nil {
 		err = s.run(ctx, a, &result)
-		result.Missed = err == nil && !a.hasStruck()
-		result.Violations = s.judge(a, err)
 	}
+	result.Violations = s.judge(a, err)
+	times, _ := a.track.Struck()
+	result.Missed = (c.act.fault != nil || c.act.travel != nil) && times == 0 && !a.hasTravelled
 	if len(result.Violations) > 0 && ctx.Err() == nil {
-		result.Evidence = s.evidence(a, result, time.Since(began))
+		result.Evidence = s.evidence(a, result)
 	}
-	s.clear(a)
+	background := metav1.DeletePropagationBackground
+	// An error is ignored: a job that no longer exists is the goal, and one that stays does no harm. Its name is never used again.
+	_ = a.actor.Primary().Delete(context.Background(), job, metav1.DeleteOptions{PropagationPolicy: &background})
+	s.recorder.Forget(a.run.Subject())
 	return result
 }
 
-// attempt prepares all that a case needs, with the operator running.
-func (s *Stage) attempt(c Case, w *worker) (*Attempt, error) {
-	job := s.name()
-	a := &Attempt{
-		Case: c, worker: w, sandbox: w.sandbox, began: time.Now(), track: w.sandbox.Proxy.Follow(job), run: s.recorder.RunOf(c.Scenario.Subject(w.places, job)),
-		lists: len(w.sandbox.Proxy.Lists()), failed: make(chan error, 8),
-	}
-	a.reference, _ = s.reference(c.Scenario.Name)
-	a.actor = scenario.Actor{Client: s.admin, Namespace: w.places.Namespace, Job: job, Run: a.run}
-	_, w.logged = w.sandbox.Trouble(w.logged)
-	w.sandbox.Unexpected() // of the time before
-	if err := w.sandbox.Serve(c.Scenario.Flags); err != nil {
-		return a, err
-	}
-	a.inject()
-	w.sandbox.Proxy.Streams().DropBookmarks(c.act.noBookmarks)
-	return a, nil
-}
-
 // run takes the scenario to its end state.
-func (s *Stage) run(ctx context.Context, a *Attempt, result *Result) error {
+func (s *Stage) run(ctx context.Context, a *attempt, result *Result) error {
 	running, cancel := context.WithTimeout(ctx, longestRun)
 	defer cancel()
+	if a.act.fault != nil {
+		a.track.Inject(proxy.Fault{At: a.point.k, Times: a.act.times, Act: a.act.fault(a)})
+	}
 	if a.act.liftAfter > 0 {
 		go func() {
-			hasFired := func() (bool, string) { times, _ := a.track.Fired(); return times > 0, "" }
-			if _, err := operator.Until(running, "the fault", hasFired); err == nil && pass(running, a.act.liftAfter) == nil {
-				a.track.Lift()
+			hasStruck := func() (bool, string) { times, _ := a.track.Struck(); return times > 0, "" }
+			if _, err := operator.Until(running, "the fault", hasStruck); err == nil {
+				time.AfterFunc(a.act.liftAfter, a.track.Lift)
 			}
 		}()
 	}
 	if err := a.scenarioWith().Run(running, a.actor); err != nil {
 		return fmt.Errorf("run the scenario: %w", err)
 	}
-	if a.act.do != nil && a.point.isEnd() {
-		if err := a.act.do(running, a, a.point); err != nil {
+	if a.point.place == atVersion {
+		if err := a.act.travel(running, a, a.point.k); err != nil {
 			return fmt.Errorf("after the user's part: %w", err)
 		}
 	}
 	a.pending.Wait()
 	a.track.Lift()
 	lifted := time.Now()
-	if _, last := a.track.Fired(); last.After(lifted) {
+	if _, last := a.track.Struck(); last.After(lifted) {
 		lifted = last
 	}
 	err := s.settle(ctx, a)
@@ -104,25 +179,39 @@ func (s *Stage) run(ctx context.Context, a *Attempt, result *Result) error {
 	return err
 }
 
-// pass lets time pass in which something wrong could happen. There is no condition to wait for.
-func pass(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return fmt.Errorf("let time pass: %w", ctx.Err())
-	case <-time.After(d):
-		return nil
+// scenarioWith returns the scenario of an attempt with its travel before the step of its point: when the step's own condition holds. The
+// step itself is taken afterwards.
+func (a *attempt) scenarioWith() scenario.Scenario {
+	sc := a.Scenario
+	if a.point.place == beforeStep {
+		travel := scenario.Step{Name: "fault", When: sc.Steps[a.point.k].When, Do: func(ctx context.Context, _ scenario.Actor) error {
+			return a.act.travel(ctx, a, a.point.k)
+		}}
+		sc.Steps = slices.Insert(slices.Clone(sc.Steps), a.point.k, travel)
 	}
+	return sc
 }
 
 // errUnstable is returned for an operator that never comes to rest: at the moment of the judgement its state may be the right one.
 var errUnstable = errors.New("the end state does not stay")
 
-// settle waits for the reference's end state, and until it has lasted.
-func (s *Stage) settle(ctx context.Context, a *Attempt) error {
-	waiting, cancel := context.WithTimeout(ctx, cmp.Or(a.act.excuse.patience, usualPatience))
+// settle waits for the reference's end state, and until it has lasted. The first run of a scenario becomes the reference.
+func (s *Stage) settle(ctx context.Context, a *attempt) error {
+	waiting, cancel := context.WithTimeout(ctx, cmp.Or(a.act.patience, usualPatience))
 	defer cancel()
-	if slices.Contains(a.act.excuse.oracles, "O1") || a.reference.Digest == "" {
-		return a.run.Quiet(waiting, 2*stableFor)
+	if a.reference.Digest == "" {
+		if err := a.run.Quiet(waiting, 2*stableFor); err != nil {
+			return err
+		}
+		journal := a.track.Journal()
+		a.reference.Reference = oracle.Observe(a.Scenario.Operator.Rules, a.run, journal)
+		for _, e := range journal {
+			a.reference.writes = max(a.reference.writes, e.Number)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.references[a.Scenario.Name] = a.reference
+		return nil
 	}
 	for isReached := false; ; isReached = true {
 		err := a.run.Await(waiting, "the end state", a.hasEnded)
@@ -138,85 +227,85 @@ func (s *Stage) settle(ctx context.Context, a *Attempt) error {
 		if err != nil { // nothing changed
 			return nil
 		}
-		if waiting.Err() != nil {
-			return errUnstable
-		}
 	}
 }
 
 // hasEnded reports whether the run has reached the end state of its reference.
-func (a *Attempt) hasEnded(v history.View) (bool, string) {
+func (a *attempt) hasEnded(v history.View) (bool, string) {
 	digest := v.Digest(a.Scenario.Operator.Rules.Status)
 	return digest == a.reference.Digest, digest
 }
 
 // hasLeft reports whether the state differs from the reference's. It does not compare with the state at the moment of the call, as
 // the end state may have been left just before.
-func (a *Attempt) hasLeft(v history.View) (bool, string) {
+func (a *attempt) hasLeft(v history.View) (bool, string) {
 	hasEnded, digest := a.hasEnded(v)
 	return !hasEnded, digest
 }
 
 // judge returns the violations that all oracles find.
-func (s *Stage) judge(a *Attempt, failure error) (found []oracle.Violation) {
-	add := func(oracleName, format string, values ...any) {
-		found = append(found, oracle.Violation{Oracle: oracleName, Text: fmt.Sprintf(format, values...)})
+func (s *Stage) judge(a *attempt, failure error) (found []oracle.Violation) {
+	add := func(oracleName, text string) { found = append(found, oracle.Violation{Oracle: oracleName, Text: text}) }
+	if failure != nil {
+		add("O4", failure.Error())
 	}
-	if failure != nil && !errors.Is(failure, context.Canceled) {
-		add("O4", "%v", failure)
+	a.mu.Lock()
+	for _, err := range a.failed {
+		add("O3", err.Error())
 	}
-	for len(a.failed) > 0 {
-		add("rig", "%v", <-a.failed)
+	a.mu.Unlock()
+	for _, text := range a.worker.trouble() {
+		add("O3", text)
 	}
-	for _, text := range a.sandbox.Unexpected() {
-		add("O3", "%s", text)
+	if err := s.recorder.Err(); err != nil {
+		add("rig", "the record may lack versions: "+err.Error())
 	}
-	if resident, files := a.sandbox.Memory(); resident > mostResident || files > mostFiles {
-		add("O7", "the operator holds %d MiB and %d open files, at most %d and %d", resident>>20, files, mostResident>>20, mostFiles)
+	if a.reference.Digest == "" {
+		return found
 	}
-	lines, to := a.sandbox.Trouble(a.worker.logged)
-	a.worker.logged = to
-	for _, line := range lines {
-		add("O3", "%s", line)
-	}
-	found = append(found, oracle.Elsewhere(a.sandbox.Proxy.Unclaimed())...)
-	for _, g := range a.run.Gaps() {
-		if g.At.After(a.began) { // what was missed before concerns other runs
-			add("rig", "the record of %s may lack versions at %s: %s", g.Resource.Resource, g.At.Format(clock), g.Why)
-		}
-	}
-	if a.reference.Digest != "" || failure == nil {
-		lists := a.sandbox.Proxy.Lists()
-		found = append(found, oracle.Judge(a.Scenario.Operator.Rules, a.run, a.track.Journal(), lists[min(a.lists, len(lists)):], a.reference.Reference, s.limits(a))...)
-	}
-	if a.act.check != nil && failure == nil {
-		found = append(found, a.act.check(a)...)
-	}
-	return slices.DeleteFunc(found, func(v oracle.Violation) bool { return slices.Contains(a.act.excuse.oracles, v.Oracle) })
-}
-
-// limits returns the limits of an attempt: what the reference needed, what the faults may add, and an allowance for status writes
-// that the reference coalesced.
-func (s *Stage) limits(a *Attempt) oracle.Limits {
-	excused := a.act.excuse
-	notice := usualNotice + excused.notice
+	notice := usualNotice + a.act.notice
 	if s.options.Busy {
 		notice += busyNotice
 	}
-	return oracle.Limits{
-		Writes: a.Scenario.Operator.Rules.Writes(a.reference.Writes) + excused.writes, Events: 3*a.reference.Events + 10, Pods: excused.pods,
-		Notice: notice, Edited: excused.edited, Paths: a.Scenario.Paths, Recreated: a.recreated,
+	found = append(found, oracle.Judge(a.Scenario.Operator.Rules, a.run, a.track.Journal(), a.reference.Reference, oracle.Limits{
+		Writes: a.Scenario.Operator.Rules.Writes(a.reference.Writes) + a.act.writes, Notice: notice, Paths: a.Scenario.Paths})...)
+	if a.act.isBlind {
+		for _, e := range a.createdTwice() {
+			add("O2", fmt.Sprintf("write %d creates %s %s, which exists", e.Number, e.Resource, e.Name))
+		}
 	}
+	return found
+}
+
+// createdTwice returns the creations of what existed already for the same job, except of what the operator never observes.
+func (a *attempt) createdTwice() (found []proxy.Entry) {
+	for _, e := range a.track.Journal() {
+		if e.Verb != "create" || e.Resource == "events" || e.Code != http.StatusConflict || e.Fault != "" ||
+			slices.ContainsFunc(a.Scenario.Operator.Unwatched, func(r schema.GroupVersionResource) bool { return r.Resource == e.Resource }) {
+			continue
+		}
+		existed := false
+		for _, v := range a.run.Versions() {
+			if v.Object.GetName() == e.Name && v.Object.GetNamespace() == e.Namespace && v.Resource.Resource == e.Resource && v.At.Before(e.Began) {
+				owner := string(a.Scenario.Operator.Rules.Owner(v.Object))
+				existed = v.Type != watch.Deleted && owner != "" && strings.Contains(string(e.Request.Body), owner)
+			}
+		}
+		if existed {
+			found = append(found, e)
+		}
+	}
+	return found
 }
 
 const clock = "15:04:05.000"
 
 // evidence writes all that is known of a failed attempt to a file, and returns its name: violations, requests and versions.
-func (s *Stage) evidence(a *Attempt, r Result, took time.Duration) string {
+func (s *Stage) evidence(a *attempt, r Result) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s\n%s in %s, %v, log %s\n\n", a.Name(), a.actor.Job, a.actor.Namespace, took, a.sandbox.Log())
+	fmt.Fprintf(&out, "%s\n%s in %s, log %s\n\n", a.Name(), a.actor.Job, a.actor.Namespace, a.worker.log())
 	for _, v := range r.Violations {
-		fmt.Fprintf(&out, "%s: %s\n", v.Oracle, v.Text)
+		fmt.Fprintf(&out, "%s\n", v)
 	}
 	out.WriteString("\nrequests\n")
 	for _, e := range a.track.Journal() {

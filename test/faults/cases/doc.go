@@ -1,13 +1,9 @@
-// Package cases answers one question: does one act, at one point of one run of one object, change the end of the run?
+// Package cases tries cases on a real control plane: one run of one object with one act at one point of it.
 //
-//	scenarios --run without a fault--> references (end state, counts, number of writes, versions)
-//	                                        |
-//	table.go: goals, points, acts           v
-//	   every act at every point that a reference has -> Cases --a seed samples--> a list
-//	                                                                                |
-//	sandboxes (operator + proxy), many at once on one control plane  <--------------'
-//	   Attempt: arrange the fault, run the scenario, lift the fault, await the reference's end state, judge
+//	table.go    all cases: which acts at which points, by goal
+//	stage.go    a control plane with the operator's CRDs and permissions, and sandboxes on it
+//	sandbox.go  one operator behind a proxy, in its own namespace
+//	attempt.go  one case being tried and judged
 //
-// A case whose point did not occur (for example because writes were coalesced and there was one less than in the reference) is
-// counted as missed, not as passed.
+// Each scenario first runs twice without faults; the result is the reference of its cases.
 package cases

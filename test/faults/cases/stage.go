@@ -6,29 +6,26 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"stoic/cli/cluster"
 	"stoic/test/faults/history"
-	"stoic/test/faults/sandbox"
+	"stoic/test/faults/oracle"
 	"stoic/test/faults/scenario"
 	"stoic/test/operator"
 )
-
-// bystander is the name of an object that is unrelated to any job.
-const bystander = "bystander"
 
 // Options say where cases are tried, and with which operator.
 type Options struct {
 	// Root is the checkout.
 	Root string
-	// Operator is the operator whose scenarios are tried, and Command its command line; see sandbox.Options.
+	// Operator is the operator whose scenarios are tried, and Command its command line: see operator.Options.
 	Operator *scenario.Operator
 	Command  []string
 	// Sandboxes is how many are used in parallel.
@@ -46,24 +43,21 @@ type Stage struct {
 	options  Options
 	cluster  *cluster.Cluster
 	admin    dynamic.Interface
-	typed    kubernetes.Interface
 	recorder *history.Recorder
 	// stopRecording ends the recorder, after the last case.
 	stopRecording context.CancelFunc
 	workers       []*worker
-	jobs          atomic.Int64
 
 	mu         sync.Mutex
 	references map[string]reference
-	files      int
+	jobs       int // that were named
+	files      int // of evidence
 }
 
-// worker tries one case after another in a sandbox.
-type worker struct {
-	places    scenario.Places
-	sandbox   *sandbox.Sandbox
-	logged    int64 // the offset up to which the operator's log was read
-	bystander *corev1.ConfigMap
+// reference is the result of a run without faults. writes counts the numbered requests, including events.
+type reference struct {
+	oracle.Reference
+	writes int
 }
 
 // Open starts a control plane with the operator's CRDs and permissions, and the sandboxes on it.
@@ -86,9 +80,6 @@ func Open(ctx context.Context, o Options) (s *Stage, err error) {
 	if s.admin, err = dynamic.NewForConfig(config); err != nil {
 		return s, fmt.Errorf("make the administrator's client: %w", err)
 	}
-	if s.typed, err = kubernetes.NewForConfig(config); err != nil {
-		return s, fmt.Errorf("make the administrator's client: %w", err)
-	}
 	for _, file := range o.Operator.Permissions {
 		if _, err := operator.Kubectl(ctx, c.Kubeconfig(), nil, "apply", "-f", filepath.Join(o.Root, file)); err != nil {
 			return s, err
@@ -99,52 +90,40 @@ func Open(ctx context.Context, o Options) (s *Stage, err error) {
 	if s.recorder, err = history.Record(recording, config, scenario.Resources(o.Operator.Scenarios)...); err != nil {
 		return s, fmt.Errorf("record what happens: %w", err)
 	}
-	for i := range o.Sandboxes {
-		if err := s.openSandbox(ctx, scenario.Places{Namespace: fmt.Sprintf("sandbox-%d", i), Elsewhere: fmt.Sprintf("sandbox-%d-there", i)}); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
+	return s, s.openWorkers(ctx, config)
 }
 
-func (s *Stage) openSandbox(ctx context.Context, p scenario.Places) (err error) {
-	w := &worker{places: p}
-	for _, name := range []string{p.Namespace, p.Elsewhere} {
-		if _, err := s.typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("make a namespace: %w", err)
-		}
-	}
-	w.bystander, err = s.typed.CoreV1().ConfigMaps(p.Namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: bystander}}, metav1.CreateOptions{})
+func (s *Stage) openWorkers(ctx context.Context, admin *rest.Config) error {
+	typed, err := kubernetes.NewForConfig(admin)
 	if err != nil {
-		return fmt.Errorf("make an object of somebody else's: %w", err)
+		return fmt.Errorf("make the administrator's client: %w", err)
 	}
 	upstream, err := clientcmd.BuildConfigFromFlags("", s.cluster.UserKubeconfig("operator"))
 	if err != nil {
 		return fmt.Errorf("read the operator's kubeconfig: %w", err)
 	}
-	w.sandbox, err = sandbox.Open(sandbox.Options{Operator: s.options.Command, Upstream: upstream, Namespace: p.Namespace, Dir: filepath.Join(s.options.Dir, p.Namespace)})
-	if err != nil {
-		return fmt.Errorf("open a sandbox: %w", err)
+	for i := range s.options.Sandboxes {
+		p := scenario.Places{Namespace: fmt.Sprintf("sandbox-%d", i), Elsewhere: fmt.Sprintf("sandbox-%d-there", i)}
+		for _, name := range []string{p.Namespace, p.Elsewhere} {
+			if _, err := typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+				return fmt.Errorf("make a namespace: %w", err)
+			}
+		}
+		w, err := openWorker(p, s.options.Command, upstream, filepath.Join(s.options.Dir, p.Namespace))
+		if err != nil {
+			return err
+		}
+		s.workers = append(s.workers, w)
 	}
-	s.workers = append(s.workers, w)
 	return nil
 }
 
-// Close ends everything that Open started. It fails if an object that is unrelated to any job has changed.
+// Close ends everything that Open started.
 func (s *Stage) Close() error {
 	var failed []error
-	ctx := context.Background()
 	for _, w := range s.workers {
-		now, err := s.typed.CoreV1().ConfigMaps(w.places.Namespace).Get(ctx, bystander, metav1.GetOptions{})
-		if err == nil && now.ResourceVersion != w.bystander.ResourceVersion {
-			err = fmt.Errorf("the ConfigMap of %s concerns no operator, and has changed: %v", w.places.Namespace, now)
-		}
-		failed = append(failed, err)
-		if !w.sandbox.IsAlive() { // a case left it dead, or nothing was tried
-			w.sandbox.Kill()
-		}
-		if err := w.sandbox.Close(ctx); err != nil {
-			failed = append(failed, fmt.Errorf("close %s: %w", w.places.Namespace, err))
+		if err := w.close(context.Background()); err != nil {
+			failed = append(failed, fmt.Errorf("close %s: %w", w.Namespace, err))
 		}
 	}
 	if s.stopRecording != nil {
@@ -159,19 +138,16 @@ func (s *Stage) Close() error {
 	return errors.Join(failed...)
 }
 
-// name returns the name of the next job. All have the same length, so that sizes do not differ; none is a prefix of another.
-func (s *Stage) name() string { return fmt.Sprintf("j%05d", s.jobs.Add(1)) }
-
-// clear deletes what a case leaves. It waits for nothing: names are never used again.
-func (s *Stage) clear(a *Attempt) {
-	a.sandbox.Proxy.Forget(a.actor.Job)
-	if !a.sandbox.IsAlive() {
-		a.sandbox.Kill()
+// Learn runs every scenario twice without a fault and keeps the result. Both runs must agree: a scenario whose own end state
+// varies can judge nothing.
+func (s *Stage) Learn(ctx context.Context, scenarios []scenario.Scenario) []Result {
+	var once, again []Case
+	for _, sc := range scenarios {
+		once = append(once, Case{Goal: "G0", Scenario: sc, act: act{name: "nothing, to learn"}})
+		again = append(again, Case{Goal: "G0", Scenario: sc, act: act{name: "nothing, again"}})
 	}
-	background := metav1.DeletePropagationBackground
-	// An error is ignored: a job that no longer exists is the goal, and one that stays does no harm.
-	_ = a.actor.Primary().Delete(context.Background(), a.actor.Job, metav1.DeleteOptions{PropagationPolicy: &background})
-	s.recorder.Forget(a.run.Subject())
+	results := s.Try(ctx, once, nil)
+	return append(results, s.Try(ctx, again, nil)...)
 }
 
 // reference returns the reference of a scenario, or false before it was run.
@@ -180,6 +156,36 @@ func (s *Stage) reference(name string) (reference, bool) {
 	defer s.mu.Unlock()
 	r, isKnown := s.references[name]
 	return r, isKnown
+}
+
+// Try tries cases in all sandboxes and returns the results in the order in which they ended. It also passes each to done, if that
+// is not nil, from one goroutine at a time.
+func (s *Stage) Try(ctx context.Context, list []Case, done func(Result)) (results []Result) {
+	queue := make(chan Case, len(list))
+	for _, c := range list {
+		queue <- c
+	}
+	close(queue)
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	for _, w := range s.workers {
+		running.Go(func() {
+			for c := range queue {
+				r := s.try(ctx, c, w)
+				if ctx.Err() != nil {
+					return
+				}
+				mu.Lock()
+				results = append(results, r)
+				if done != nil {
+					done(r)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	running.Wait()
+	return results
 }
 
 // sayer is a writer that passes lines of progress on.

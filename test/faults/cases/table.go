@@ -1,59 +1,51 @@
 package cases
 
 import (
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stoic/test/faults/proxy"
 	"stoic/test/faults/scenario"
 )
 
-// family is a goal: each of its acts at each of its points is a case.
-type family struct {
-	goal Goal
-	// what describes for readers what is tried.
-	what string
-	// most is how many cases of an operator a full run tries, or all if there are fewer.
-	most   int
-	points func(scenario.Scenario, reference) []point
-	acts   func(*scenario.Operator) []act
+// Goal is a family of cases, by its number in docs/reliability.md: G1 and so on.
+type Goal string
+
+// Case is one run of one object, with one act at one point of it.
+type Case struct {
+	Goal     Goal
+	Scenario scenario.Scenario
+	point    point
+	act      act
 }
 
-// families returns the table of all cases, in the order in which they are tried.
-func families() []family {
-	return []family{
-		{"G1", "crash before and after every write", 10_000, writes, crashes},
-		{"G2", "a second crash while recovering", 24, writes, secondCrashes},
-		{"G3", "restart in the past, at every version", 100, versions, travels},
-		{"G4", "own writes not seen for a while; watches that break off, expire, or lose events", 70, writes, lags},
-		{"G5", "the answer to a request lost after the commit", 80, requests, lostAnswers},
-		{"G6", "every error at every request, once and ten times", 60, requests, refusals},
-		{"G11", "labels, owners, status and ledger edited by others", 40, stepsAndEnd, tamperings},
-		{"G13", "the operator down for longer than any timer runs, after every step", 40, afterSteps, outages},
-		{"G14", "a finished job stays finished", 12, end, disturbances},
-		{"G18", "deletion in three ways at every step, operator up, restarted and down", 24, stepsAndEnd, deletions},
-	}
+// Fault says what strikes and where. It is unique within goal and scenario: "crash before write 7".
+func (c Case) Fault() string { return strings.TrimSpace(c.act.name + " " + c.point.String()) }
+
+// Name returns the name by which the case is found again: "G1/succeed/crash before write 7".
+func (c Case) Name() string { return fmt.Sprintf("%s/%s/%s", c.Goal, c.Scenario.Name, c.Fault()) }
+
+// point is where in a run an act strikes. k counts from 1.
+type point struct {
+	place place
+	k     int
 }
 
-func writes(_ scenario.Scenario, ref reference) []point { return upTo(ref.writes, atWrite) }
+func (p point) String() string { return strings.ReplaceAll(string(p.place), "K", fmt.Sprint(p.k)) }
 
-func requests(_ scenario.Scenario, ref reference) []point { return upTo(ref.requests, atRequest) }
+// place is what a point counts.
+type place string
 
-func afterSteps(sc scenario.Scenario, _ reference) []point { return upTo(len(sc.Steps), afterStep) }
-
-func end(scenario.Scenario, reference) []point { return []point{{place: atEnd}} }
-
-// stepsAndEnd returns every step of the user but the first, and the end.
-func stepsAndEnd(sc scenario.Scenario, _ reference) []point {
-	return append(upTo(len(sc.Steps)-1, beforeStep), point{place: atEnd})
-}
-
-func versions(sc scenario.Scenario, ref reference) []point {
-	return append(upTo(len(ref.Versions), atVersion), stepsAndEnd(sc, ref)...)
-}
+const (
+	atWrite    place = "write K"               // of the operator
+	beforeStep place = "step K"                // of the user, from 0: the first is not counted
+	atVersion  place = "the end, to version K" // of the reference: the operator returns to it at the end of the run
+)
 
 func upTo(n int, p place) (all []point) {
 	for k := 1; k <= n; k++ {
@@ -62,53 +54,85 @@ func upTo(n int, p place) (all []point) {
 	return all
 }
 
-// crashes are G1: the operator is killed before and after every write of a run.
-func crashes(*scenario.Operator) []act {
-	return []act{
-		{name: "crash before", fault: func(a *Attempt) proxy.Act { return proxy.Before(a.crash) }},
-		{name: "crash after", fault: func(a *Attempt) proxy.Act { return proxy.After(a.crash) }},
+// act is what happens at a point: a fault of a write, or a travel to the past at a step or at the end. Neither: a run without faults.
+type act struct {
+	name   string
+	fault  func(*attempt) proxy.Act
+	travel func(ctx context.Context, a *attempt, to int) error
+	// times is how many writes in a row a fault strikes; 0 is one.
+	times int
+	// liftAfter: the fault ends at the latest after this time; 0: at the end of the run.
+	liftAfter time.Duration
+	// patience is how long the operator has after the last fault; 0 is the usual time.
+	patience time.Duration
+	// notice is how much longer than usual the operator may not know of a deletion, because the fault hides it.
+	notice time.Duration
+	// writes are how many more than usual may be made.
+	writes int
+	// isBlind: the operator does not see its own writes for a while. It must not repeat them.
+	isBlind bool
+}
+
+// family is a goal with all of its cases.
+type family struct {
+	goal Goal
+	// what describes for readers what is tried.
+	what string
+	// most is how many cases of an operator a full run tries, or all if there are fewer.
+	most  int
+	cases func(scenario.Scenario, reference) []Case
+}
+
+// families returns the table of all cases, in the order in which they are tried.
+func families() []family {
+	return []family{
+		{"G1", "crash before and after every write", 10_000, atWrites("G1", crashes())},
+		{"G3", "restart in the past, at every version", 100, travels},
+		{"G4", "own writes not seen for a while; watches that break off, expire, or lose events", 70, atWrites("G4", lags())},
+		{"G5", "the answer to a write lost after the commit", 80, atWrites("G5", []act{trouble("answer lost after the commit", 1, proxy.Drop)})},
+		{"G6", "every error at every write, once and ten times", 60, atWrites("G6", refusals())},
 	}
 }
 
-// secondCrashes are G2: a crash at a write, and another one at the j-th write of the recovery.
-func secondCrashes(*scenario.Operator) (all []act) {
-	for j := 1; j <= 4; j++ {
-		again := func(a *Attempt, second proxy.Act) func() {
-			return func() {
-				at := a.track.Writes() + j
-				a.crash()
-				a.track.Inject(proxy.Fault{At: at, Act: second})
-			}
+// each returns a case for each act at each point.
+func each(g Goal, sc scenario.Scenario, points []point, acts []act) (all []Case) {
+	for _, p := range points {
+		for _, act := range acts {
+			all = append(all, Case{Goal: g, Scenario: sc, point: p, act: act})
 		}
-		all = append(all,
-			act{name: fmt.Sprintf("crash before write %d of the recovery from a crash after", j), strikes: 2, fault: func(a *Attempt) proxy.Act {
-				return proxy.After(again(a, proxy.Before(a.crash)))
-			}},
-			act{name: fmt.Sprintf("crash after write %d of the recovery from a crash before", j), strikes: 2, fault: func(a *Attempt) proxy.Act {
-				return proxy.Before(again(a, proxy.After(a.crash)))
-			}})
 	}
 	return all
 }
 
-// travels are G3: the operator is restarted and sees the cluster as it was at some version of the run, while its writes take
-// effect now: at the end of the run as of every version, and before every step as of some share of what there was.
-func travels(*scenario.Operator) []act {
-	excused := excuse{notice: past + usualNotice}
-	all := []act{{name: "restart in the past, at", do: travelToVersion, excuse: excused, adapt: func(c *Case, _ reference) bool { return c.point.place == atVersion }}}
+func atWrites(g Goal, acts []act) func(scenario.Scenario, reference) []Case {
+	return func(sc scenario.Scenario, ref reference) []Case { return each(g, sc, upTo(ref.writes, atWrite), acts) }
+}
+
+// crashes: the operator is killed before and after a write.
+func crashes() []act {
+	return []act{
+		{name: "crash before", fault: func(a *attempt) proxy.Act { return proxy.Before(a.crash) }},
+		{name: "crash after", fault: func(a *attempt) proxy.Act { return proxy.After(a.crash) }},
+	}
+}
+
+// travels: the operator is restarted and sees the cluster as it was at some version of the run, while its writes take effect now: at
+// the end of the run as of every version, and before every step as of some share of what there was.
+func travels(sc scenario.Scenario, ref reference) []Case {
+	const notice = past + usualNotice
+	toVersion := act{name: "restart in the past, at", notice: notice, travel: func(ctx context.Context, a *attempt, k int) error { return a.travel(ctx, k-1) }}
+	all := each("G3", sc, upTo(len(ref.Versions), atVersion), []act{toVersion})
 	for _, percent := range []int{10, 40, 70, 90} {
-		all = append(all, act{
-			name: fmt.Sprintf("restart as of %d %% of what there was, at", percent), do: travelBy(percent), excuse: excused,
-			adapt: func(c *Case, _ reference) bool { return c.point.place == beforeStep },
-		})
+		byShare := act{name: fmt.Sprintf("restart as of %d %% of what there was, at", percent), notice: notice, travel: func(ctx context.Context, a *attempt, _ int) error {
+			return a.travel(ctx, percent*len(a.run.Versions())/100)
+		}}
+		all = append(all, each("G3", sc, upTo(len(sc.Steps)-1, beforeStep), []act{byShare})...)
 	}
 	return all
 }
 
-// lags are G4: after a write the operator's watches deliver nothing for a while, break off, or lose events. It must not repeat a
-// write whose effect it cannot see. Without bookmarks nothing has updated the position of a watch that breaks off: the operator
-// receives again what it knows, or lists again.
-func lags(*scenario.Operator) []act {
+// lags: after a write the operator's watches deliver nothing for a while, break off, or lose events.
+func lags() []act {
 	return []act{
 		lag("all watches held for 3 s after", true, true, 3*time.Second, (*proxy.Streams).Release),
 		lag("watches of dependents held for 3 s after", true, false, 3*time.Second, (*proxy.Streams).Release),
@@ -116,8 +140,8 @@ func lags(*scenario.Operator) []act {
 		// This is longer than the operator waits for its caches: it reads from the API server.
 		lag("all watches held for 13 s after", true, true, 13*time.Second, (*proxy.Streams).Release),
 		lag("events of a second lost after", true, true, time.Second, (*proxy.Streams).Expire),
-		lag("watches cut, no bookmarks, after", true, true, 0, (*proxy.Streams).Cut),
-		lag("watches expired, no bookmarks, after", true, true, 0, (*proxy.Streams).Expire),
+		lag("watches cut after", true, true, 0, (*proxy.Streams).Cut),
+		lag("watches expired after", true, true, 0, (*proxy.Streams).Expire),
 	}
 }
 
@@ -127,10 +151,9 @@ const renewal = 3 * time.Second
 // lag returns an act that holds the watches of dependents, of the object, or both for a time, and then ends that.
 func lag(name string, ofDependents, ofObject bool, blind time.Duration, end func(*proxy.Streams, string)) act {
 	return act{
-		name: name, noBookmarks: blind == 0, check: createsNothingTwice,
-		excuse: excuse{writes: int((blind + renewal) / time.Second), notice: blind + renewal},
-		fault: func(a *Attempt) proxy.Act {
-			streams := a.sandbox.Proxy.Streams()
+		name: name, isBlind: true, writes: int((blind + renewal) / time.Second), notice: blind + renewal,
+		fault: func(a *attempt) proxy.Act {
+			streams := a.worker.proxy.Streams()
 			var resources []string
 			if ofDependents {
 				for _, r := range a.Scenario.Operator.Dependents {
@@ -167,22 +190,16 @@ const (
 	afterTrouble = 3 * time.Minute
 )
 
-// trouble returns an act that happens to one request, or to some in a row.
+// trouble returns an act that happens to one write, or to some in a row.
 func trouble(name string, times int, what proxy.Act) act {
 	return act{
-		name: fmt.Sprintf("%s, %d times, at", name, times), times: times, liftAfter: troubleEnds,
-		fault:  func(*Attempt) proxy.Act { return what },
-		excuse: excuse{patience: afterTrouble, writes: 3 * times},
+		name: fmt.Sprintf("%s, %d times, at", name, times), times: times, liftAfter: troubleEnds, patience: afterTrouble, writes: 3 * times,
+		fault: func(*attempt) proxy.Act { return what },
 	}
 }
 
-// lostAnswers are G5: the API server does what is asked, and the operator does not hear of it.
-func lostAnswers(*scenario.Operator) []act {
-	return []act{trouble("answer lost after the commit", 1, proxy.Drop)}
-}
-
-// refusals are G6: a request is answered with an error, once and ten times in a row.
-func refusals(*scenario.Operator) (all []act) {
+// refusals: a write is answered with an error, once and ten times in a row.
+func refusals() (all []act) {
 	for _, times := range []int{1, 10} {
 		all = append(all, trouble("connection reset", times, proxy.Reset))
 		for _, code := range []int{
@@ -195,41 +212,68 @@ func refusals(*scenario.Operator) (all []act) {
 	return all
 }
 
-// outages are G13: what a timer triggers is due while the operator is down.
-func outages(*scenario.Operator) []act {
-	return []act{{name: "operator down for 12 s after", do: beDown}}
+// AllGoals returns, in order, the goals that are tried.
+func AllGoals() (goals []Goal) {
+	for _, f := range families() {
+		goals = append(goals, f.goal)
+	}
+	return goals
 }
 
-// disturbances are G14: when a job has ended, another client deletes its dependents and edits its status, and the operator is
-// restarted. Nothing is created, and the terminal condition stays.
-func disturbances(o *scenario.Operator) (all []act) {
-	for _, status := range append(sortedKeys(o.Statuses), "") {
-		for _, restarts := range []int{0, 2} {
-			all = append(all, act{
-				name: fmt.Sprintf("children deleted, %d restarts, status: %q, at", restarts, status), do: disturb(status, restarts), check: staysOver,
-				excuse: excuse{edited: true, writes: 30, oracles: []string{"O1", "O2"}},
-				adapt:  func(_ *Case, ref reference) bool { return ref.isOver },
-			})
+// What describes for readers what a goal tries.
+func What(g Goal) string {
+	for _, f := range families() {
+		if f.goal == g {
+			return f.what
 		}
 	}
-	return all
+	return "no fault: the references, each run twice"
 }
 
-// deletions are G18: the job is deleted in each of the three ways, with the operator up, restarted, and down until nothing is left.
-func deletions(*scenario.Operator) (all []act) {
-	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan} {
-		for _, operator := range []string{"up", "restarted", "down"} {
-			all = append(all, act{
-				name: fmt.Sprintf("deleted (%s), operator %s, at", policy, operator), do: deleteJob(policy, operator), check: allGone(policy), endsRun: true,
-				excuse: excuse{oracles: []string{"O1", "O2"}}, // the run ends otherwise
-				adapt: func(c *Case, ref reference) bool {
-					if c.point.place == beforeStep && spoilsLater(c.Scenario.Steps[c.point.k:]) {
-						c.Scenario.Paths = nil // it is deleted before it is malformed
-					}
-					return ref.exists // otherwise the scenario deletes it anyway
-				},
-			})
+// Selection says which cases are tried.
+type Selection struct {
+	Seed uint64
+	// Goals to try; nil is all.
+	Goals []Goal
+	// Share of the usual number of each goal, such as 0.1; 0 is 1.
+	Share float64
+	// Names are the names of the only cases to try; nil is all.
+	Names []string
+	// Fault is a text in the faults of the cases to try.
+	Fault string
+}
+
+// fewest is how many cases of a goal a share has at least: the points of single cases may not occur.
+const fewest = 4
+
+// Choose makes every case for which a reference has a point, and draws as many of each goal as are tried; all, if they are selected
+// by their names or faults. The same seed and the same references choose the same cases.
+func (s *Stage) Choose(scenarios []scenario.Scenario, sel Selection) (chosen []Case, possible map[Goal]int) {
+	possible = map[Goal]int{}
+	for i, f := range families() {
+		if sel.Goals != nil && !slices.Contains(sel.Goals, f.goal) {
+			continue
 		}
+		var all []Case
+		for _, sc := range scenarios {
+			if ref, isKnown := s.reference(sc.Name); isKnown {
+				all = append(all, f.cases(sc, ref)...)
+			}
+		}
+		possible[f.goal] = len(all)
+		if sel.Names != nil || sel.Fault != "" {
+			chosen = append(chosen, slices.DeleteFunc(all, func(c Case) bool {
+				return sel.Names != nil && !slices.Contains(sel.Names, c.Name()) || !strings.Contains(c.Fault(), sel.Fault)
+			})...)
+			continue
+		}
+		number := f.most
+		if sel.Share > 0 {
+			number = max(fewest, int(sel.Share*float64(min(f.most, len(all)))))
+		}
+		random := rand.New(rand.NewPCG(sel.Seed, uint64(i)))
+		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		chosen = append(chosen, all[:min(number, len(all))]...)
 	}
-	return all
+	return chosen, possible
 }

@@ -35,12 +35,10 @@ func (v View) Digest(status func(*unstructured.Unstructured) map[string]any) str
 	return v.Mask(text.String())
 }
 
-// Mask replaces the name of the job by JOB, its UID by UID, its namespace by NAMESPACE and the other namespaces by ALSO-1, ALSO-2.
+// Mask replaces the name of the job by JOB, its UID by UID, its namespace by NAMESPACE and the other namespace by ALSO.
 func (v View) Mask(text string) string {
 	text = v.maskUIDs(text)
-	for i, namespace := range v.Also { // before the namespace that theirs may begin with
-		text = mask(text, namespace, fmt.Sprint("ALSO-", i+1))
-	}
+	text = mask(text, v.Also, "ALSO") // before the namespace, with which it begins
 	text = mask(text, v.Namespace, "NAMESPACE")
 	if v.Job != nil {
 		text = mask(text, string(v.Job.GetUID()), "UID")

@@ -56,7 +56,7 @@ status:
 }
 
 func TestDigestOfTwoRuns(t *testing.T) {
-	if diff := cmp.Diff(aView(t, "one", "aaa").Digest(JobStatus), aView(t, "another-7", "bb").Digest(JobStatus)); diff != "" {
+	if diff := cmp.Diff(aView(t, "one", "aaa").Digest(JobStatus), aView(t, "another7", "bb").Digest(JobStatus)); diff != "" {
 		t.Errorf("two runs that ended alike (-one +other):\n%s", diff)
 	}
 }
@@ -116,7 +116,7 @@ func TestDigestOfManyNamespaces(t *testing.T) {
 		job.SetNamespace("here" + salt)
 		c := object(t, "ConfigMap", "x"+salt+"-a", "c", 1, "metadata: {annotations: {owner: here"+salt+"/x"+salt+" uid-"+salt+"}}\ndata: {a: b}")
 		c.SetNamespace(in)
-		v := View{Subject: Subject{Resource: resource("FooBar"), Namespace: "here" + salt, Name: "x" + salt, Also: []string{"here" + salt + "-there"}},
+		v := View{Subject: Subject{Resource: resource("FooBar"), Namespace: "here" + salt, Name: "x" + salt, Also: "here" + salt + "-there"},
 			Job: job, Dependents: []*unstructured.Unstructured{c}}
 		return v.Digest(JobStatus)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,44 +22,16 @@ type Version struct {
 	Object   *unstructured.Unstructured
 }
 
-// Gap is a time for which versions may be missing.
-type Gap struct {
-	At       time.Time
-	Resource schema.GroupVersionResource
-	Why      string
-}
-
-// Subject is the object whose run is recorded, and where its dependents are. A dependent is of another resource, and its name is
-// that of the object or begins with it and a hyphen.
+// Subject is the object whose run is recorded. Its name has no hyphen, and is used once. Its dependents have the same name, or one that
+// begins with it and a hyphen.
 type Subject struct {
-	Resource  schema.GroupVersionResource
-	Namespace string // "" of a cluster-scoped object
-	Name      string
-	// Also are the other namespaces in which dependents, or events, may be. Events about cluster-scoped objects are in
-	// the namespace default.
-	Also []string
-	// Of are the resources whose objects belong to the run; nil: all that are watched. Other resources are watched for the runs
-	// of other subjects and must change nothing here.
-	Of []schema.GroupVersionResource
+	Resource        schema.GroupVersionResource
+	Namespace, Name string
+	// Also is another namespace in which dependents may be, or "".
+	Also string
 }
 
-// namespaces returns the namespaces of all objects of the run.
-func (s Subject) namespaces() []string { return append([]string{s.Namespace}, s.Also...) }
-
-// takes reports whether a version belongs to the subject's run, if its namespace does.
-func (s Subject) takes(v Version) bool {
-	if s.Of != nil && !slices.Contains(s.Of, v.Resource) {
-		return false
-	}
-	name := about(v)
-	if name == s.Name {
-		return true
-	}
-	return v.Resource != s.Resource && strings.HasPrefix(name, s.Name+"-")
-}
-
-// Run is what happened to one subject and its dependents, and the events about them. It ends when it is forgotten. One namespace
-// must not hold two subjects if the name of one is the name of the other plus a hyphen and more.
+// Run is what happened to one subject and its dependents, and the events about them. It ends when it is forgotten.
 type Run struct {
 	recorder *Recorder
 	subject  Subject
@@ -68,10 +39,9 @@ type Run struct {
 	// Guarded by the recorder's lock.
 	versions []Version // in the order in which they were reported
 	now      map[place]*unstructured.Unstructured
-	made     map[place][]types.UID
-	latest   map[types.UID]uint64 // revision
-	gaps     []Gap
-	changed  chan struct{} // closed when a version is added
+	made     map[place][]types.UID // of a generated name: all objects with that prefix
+	latest   map[types.UID]uint64  // revision
+	changed  chan struct{}         // closed when a version is added
 }
 
 // place is the location of an object.
@@ -97,8 +67,9 @@ func Of(s Subject, versions ...Version) *Run {
 // add adds a version. The caller holds the lock.
 func (l *Run) add(v Version) {
 	at := place{v.Resource, v.Object.GetNamespace(), v.Object.GetName()}
-	if uid := v.Object.GetUID(); !slices.Contains(l.made[at], uid) {
-		l.made[at] = append(l.made[at], uid)
+	named := place{v.Resource, v.Object.GetNamespace(), NameOf(v.Object)}
+	if uid := v.Object.GetUID(); !slices.Contains(l.made[named], uid) {
+		l.made[named] = append(l.made[named], uid)
 	}
 	if v.Type != watch.Deleted {
 		l.now[at] = v.Object
@@ -139,13 +110,6 @@ func (l *Run) Versions() []Version {
 func Revision(u *unstructured.Unstructured) uint64 {
 	n, _ := strconv.ParseUint(u.GetResourceVersion(), 10, 64) // 0 if it is not a number: it sorts first
 	return n
-}
-
-// Gaps returns the times for which versions may be missing.
-func (l *Run) Gaps() []Gap {
-	l.recorder.mu.Lock()
-	defer l.recorder.mu.Unlock()
-	return slices.Clone(l.gaps)
 }
 
 // View returns what exists now, as far as it was reported.
@@ -226,28 +190,5 @@ func (l *Run) Quiet(ctx context.Context, while time.Duration) error {
 		case <-ctx.Done():
 			return fmt.Errorf("%s %s/%s: wait for %v without a change: %w", l.subject.Resource.Resource, l.subject.Namespace, l.subject.Name, while, context.Cause(ctx))
 		}
-	}
-}
-
-// about returns the name by which a version belongs to a run: that of its object, or for an event that of the involved object.
-func about(v Version) string {
-	if v.Resource.Resource == "events" {
-		name, _, _ := unstructured.NestedString(v.Object.Object, "involvedObject", "name")
-		return name
-	}
-	return v.Object.GetName()
-}
-
-// candidates returns the names of the subjects that a version may belong to: a-b-0, a-b and a for a pod "a-b-0".
-func candidates(v Version) []string {
-	name := about(v)
-	found := []string{name}
-	for {
-		cut := strings.LastIndexByte(name, '-')
-		if cut < 0 {
-			return found
-		}
-		name = name[:cut]
-		found = append(found, name)
 	}
 }

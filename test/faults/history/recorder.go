@@ -2,16 +2,21 @@ package history
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 )
 
 // Recorder keeps every version of every object that it watches.
@@ -19,18 +24,11 @@ type Recorder struct {
 	running sync.WaitGroup
 
 	mu   sync.Mutex
-	runs map[key]*Run // by each namespace of the run
-	// early holds, by namespace, the versions that belong to no requested run yet.
-	early map[string][]Version
-	// over are the runs that were forgotten: further versions of them are dropped.
-	over map[key]Subject
-	gaps []Gap
+	runs map[string]*Run // by subject
+	err  error           // why versions may be missing; nil: none is
 }
 
-type key struct{ namespace, name string }
-
-// Record watches resources in all namespaces until ctx ends. It returns when everything that exists is known. A resource that is
-// not served yet is watched as soon as it is.
+// Record watches resources in all namespaces, from now until ctx ends.
 func Record(ctx context.Context, config *rest.Config, resources ...schema.GroupVersionResource) (*Recorder, error) {
 	own := rest.CopyConfig(config)
 	own.QPS, own.RateLimiter = -1, nil
@@ -39,92 +37,78 @@ func Record(ctx context.Context, config *rest.Config, resources ...schema.GroupV
 		return nil, fmt.Errorf("make a client for the history: %w", err)
 	}
 	r := newRecorder()
-	streams := make([]*stream, len(resources))
-	for i, resource := range resources {
-		streams[i] = newStream(r, resource, client.Resource(resource))
-		r.running.Go(func() { streams[i].run(ctx) })
-	}
-	for _, s := range streams {
-		select {
-		case <-s.ready:
-		case <-ctx.Done():
-			r.running.Wait()
-			return nil, fmt.Errorf("list %s: %w; %v", s.resource.Resource, context.Cause(ctx), s.last)
+	for _, resource := range resources {
+		objects := client.Resource(resource)
+		list, err := objects.List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", resource.Resource, err)
 		}
+		watcher, err := watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), &cache.ListWatch{
+			WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+				return objects.Watch(ctx, options)
+			}})
+		if err != nil {
+			return nil, fmt.Errorf("watch %s: %w", resource.Resource, err)
+		}
+		r.running.Go(func() { r.follow(resource, watcher) })
 	}
 	return r, nil
 }
 
-func newRecorder() *Recorder {
-	return &Recorder{runs: map[key]*Run{}, early: map[string][]Version{}, over: map[key]Subject{}}
-}
+func newRecorder() *Recorder { return &Recorder{runs: map[string]*Run{}} }
 
 // Wait returns when nothing runs any longer, after the end of the context.
 func (r *Recorder) Wait() { r.running.Wait() }
 
-// RunOf returns the run of a subject: what was recorded so far, and what will be.
+// Err returns why versions may be missing; nil if none is.
+func (r *Recorder) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// follow adds the events of a watch, which resumes by itself unless the API server no longer has the versions that it needs.
+func (r *Recorder) follow(resource schema.GroupVersionResource, watcher watch.Interface) {
+	for event := range watcher.ResultChan() {
+		u, isObject := event.Object.(*unstructured.Unstructured)
+		if event.Type == watch.Error || !isObject {
+			r.mu.Lock()
+			r.err = errors.Join(r.err, fmt.Errorf("watch %s: %w", resource.Resource, apierrors.FromObject(event.Object)))
+			r.mu.Unlock()
+			continue
+		}
+		u.SetManagedFields(nil) // most of an object, and no oracle looks at it
+		v := Version{At: time.Now(), Type: event.Type, Resource: resource, Object: u}
+		r.mu.Lock()
+		if run := r.runs[subjectOf(v)]; run != nil {
+			run.add(v)
+		}
+		r.mu.Unlock()
+	}
+}
+
+// subjectOf returns the name of the subject that a version concerns: that of its object up to the first hyphen, or for an event that
+// of the involved object.
+func subjectOf(v Version) string {
+	name := v.Object.GetName()
+	if v.Resource.Resource == "events" {
+		name, _, _ = unstructured.NestedString(v.Object.Object, "involvedObject", "name")
+	}
+	subject, _, _ := strings.Cut(name, "-")
+	return subject
+}
+
+// RunOf begins the run of a subject, before any object of it exists.
 func (r *Recorder) RunOf(s Subject) *Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if l := r.runs[key{s.Namespace, s.Name}]; l != nil {
-		return l
-	}
-	l := newRun(r, s)
-	l.gaps = slices.Clone(r.gaps)
-	for _, namespace := range s.namespaces() {
-		k := key{namespace, s.Name}
-		r.runs[k] = l
-		delete(r.over, k)
-		r.early[namespace] = slices.DeleteFunc(r.early[namespace], func(v Version) bool {
-			mine := s.takes(v)
-			if mine {
-				l.add(v)
-			}
-			return mine
-		})
-	}
-	return l
+	r.runs[s.Name] = newRun(r, s)
+	return r.runs[s.Name]
 }
 
-// Forget drops what was kept of a subject. A run that a caller still holds keeps its versions.
+// Forget ends the run of a subject. A run that a caller still holds keeps its versions.
 func (r *Recorder) Forget(s Subject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, namespace := range s.namespaces() {
-		k := key{namespace, s.Name}
-		delete(r.runs, k)
-		r.over[k] = s
-	}
-}
-
-// tell adds a version to the run to which it belongs.
-func (r *Recorder) tell(kind watch.EventType, resource schema.GroupVersionResource, u *unstructured.Unstructured) {
-	u.SetManagedFields(nil) // most of an object, and no oracle looks at it
-	v := Version{At: time.Now(), Type: kind, Resource: resource, Object: u}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, name := range candidates(v) {
-		k := key{u.GetNamespace(), name}
-		if l := r.runs[k]; l != nil && l.subject.takes(v) {
-			l.add(v)
-			return
-		}
-		if s, over := r.over[k]; over && s.takes(v) {
-			return
-		}
-	}
-	r.early[u.GetNamespace()] = append(r.early[u.GetNamespace()], v)
-}
-
-// miss records that versions may be missing.
-func (r *Recorder) miss(resource schema.GroupVersionResource, why string) {
-	gap := Gap{At: time.Now(), Resource: resource, Why: why}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.gaps = append(r.gaps, gap)
-	for k, l := range r.runs {
-		if k.namespace == l.subject.Namespace { // once for each run
-			l.gaps = append(l.gaps, gap)
-		}
-	}
+	delete(r.runs, s.Name)
 }

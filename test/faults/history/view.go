@@ -18,7 +18,7 @@ type View struct {
 	Incarnations map[types.UID]int
 }
 
-// Pod returns the pod of that name, or nil.
+// Pod returns the pod of that name, or nil; of a generated name, the latest one with that prefix.
 func (v View) Pod(name string) *unstructured.Unstructured { return named(v.Pods, name) }
 
 // Service returns the service of that name, or nil.
@@ -40,12 +40,16 @@ func (v View) Dependent(kind string) *unstructured.Unstructured {
 }
 
 func named(list []*unstructured.Unstructured, name string) *unstructured.Unstructured {
+	var found *unstructured.Unstructured
 	for _, u := range list {
 		if u.GetName() == name {
 			return u
 		}
+		if NameOf(u) == name+"-"+Generated && (found == nil || Revision(u) > Revision(found)) {
+			found = u
+		}
 	}
-	return nil
+	return found
 }
 
 // Condition is one condition of a job.

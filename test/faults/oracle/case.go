@@ -20,17 +20,17 @@ type Case struct {
 	Subject  history.Subject
 	Versions []history.Version // in the order of their resourceVersions
 	// Objects are those with the subject's name, one after another: for each its versions, in the same order.
-	Objects        map[types.UID][]history.Version
-	Journal, Lists []proxy.Entry
-	Limits         Limits
-	rules          Rules
+	Objects map[types.UID][]history.Version
+	Journal []proxy.Entry
+	Limits  Limits
+	rules   Rules
 }
 
-func newCase(rules Rules, run *history.Run, journal, lists []proxy.Entry, limits Limits) *Case {
+func newCase(rules Rules, run *history.Run, journal []proxy.Entry, limits Limits) *Case {
 	if limits.Notice == 0 {
 		limits.Notice = time.Second
 	}
-	c := &Case{Subject: run.Subject(), Versions: run.Versions(), Journal: journal, Lists: lists, Limits: limits, rules: rules,
+	c := &Case{Subject: run.Subject(), Versions: run.Versions(), Journal: journal, Limits: limits, rules: rules,
 		Objects: map[types.UID][]history.Version{}}
 	for _, v := range c.Versions {
 		if c.Is(v) {
@@ -43,20 +43,6 @@ func newCase(rules Rules, run *history.Run, journal, lists []proxy.Entry, limits
 // Is reports whether a version is one of the subject itself.
 func (c *Case) Is(v history.Version) bool { return v.Resource == c.Subject.Resource }
 
-// Deleted reports whether the operator deleted the object of a version, and the API server granted it.
-func (c *Case) Deleted(v history.Version) bool {
-	return slices.ContainsFunc(c.Journal, func(e proxy.Entry) bool {
-		return e.Verb == "delete" && took(e) && e.Resource == v.Resource.Resource && condition(e) == v.Object.GetUID()
-	})
-}
-
-// Created reports whether the operator created the object of a version, and the API server granted it.
-func (c *Case) Created(v history.Version) bool {
-	return slices.ContainsFunc(c.Journal, func(e proxy.Entry) bool {
-		return e.Verb == "create" && took(e) && e.Resource == v.Resource.Resource && strings.Contains(string(e.Body), string(v.Object.GetUID()))
-	})
-}
-
 // conditional: only observed objects are deleted: every DELETE names a UID.
 func conditional(c *Case) (found []string) {
 	for _, e := range c.Journal {
@@ -65,25 +51,6 @@ func conditional(c *Case) (found []string) {
 		}
 	}
 	return found
-}
-
-// at returns the resourceVersion that a request names as its precondition, or "": the request takes effect on that version alone.
-func at(e proxy.Entry) string {
-	var body struct {
-		Preconditions struct {
-			ResourceVersion string `json:"resourceVersion"`
-		} `json:"preconditions"`
-		Metadata struct {
-			ResourceVersion string `json:"resourceVersion"`
-		} `json:"metadata"`
-	}
-	if json.Unmarshal(e.Request.Body, &body) != nil {
-		return ""
-	}
-	if e.Verb == "delete" {
-		return body.Preconditions.ResourceVersion
-	}
-	return body.Metadata.ResourceVersion
 }
 
 // condition returns the UID that a request names.
@@ -105,23 +72,40 @@ func condition(e proxy.Entry) types.UID {
 	return body.Metadata.UID
 }
 
-// ours: no object was changed or deleted unless a job of the run controlled it.
+// ours: no object was changed or deleted that no job of the run ever controlled.
 func ours(c *Case) (found []string) {
 	for _, e := range c.Journal {
-		if !took(e) || e.Verb == "create" || e.Verb == "get" || e.Group == c.Subject.Resource.Group && e.Resource == c.Subject.Resource.Resource || e.Resource == "events" {
+		if !took(e) || e.Verb == "create" || e.Verb == "get" || e.Resource == c.Subject.Resource.Resource || e.Resource == "events" {
 			continue
 		}
-		seen := c.seen(e)
-		if len(seen) == 0 {
-			continue // the history has no such object; the counts cover it
+		uid := condition(e)
+		isKnown := false
+		isOurs := false
+		owner := types.UID("")
+		for _, v := range c.Versions {
+			if v.Resource.Resource == e.Resource && v.Object.GetName() == e.Name && v.Object.GetNamespace() == e.Namespace && (uid == "" || v.Object.GetUID() == uid) {
+				isKnown = true
+				owner = c.Controller(v.Object)
+				isOurs = isOurs || c.Objects[owner] != nil
+			}
 		}
-		isOurs := func(v history.Version) bool { return c.Objects[c.Controller(v.Object, e.Began)] != nil }
-		if !slices.ContainsFunc(seen, isOurs) {
-			owner := c.Controller(seen[len(seen)-1].Object, e.Began)
+		if isKnown && !isOurs { // the counts cover what the history does not have
 			found = append(found, fmt.Sprintf("%s %s %s, which %s controls", e.Verb, e.Resource, e.Name, orNobody(owner)))
 		}
 	}
 	return found
+}
+
+// Controller returns the UID of the object that controls an object: the subject also if the object is a pod of a batch/v1 Job that the
+// subject controls; "" if nothing controls it.
+func (c *Case) Controller(u *unstructured.Unstructured) types.UID {
+	owner := c.rules.Owner(u)
+	for _, v := range c.Versions {
+		if c.Objects[owner] == nil && owner != "" && v.Object.GetUID() == owner {
+			return c.rules.Owner(v.Object)
+		}
+	}
+	return owner
 }
 
 func orNobody(uid types.UID) string {
@@ -133,40 +117,6 @@ func orNobody(uid types.UID) string {
 
 // took reports whether the API server did what the request said.
 func took(e proxy.Entry) bool { return e.Forwarded && e.Code >= 200 && e.Code < 300 }
-
-// seen returns the versions of the object of a request that its author may have seen as the present one: the version that the
-// request names; or the last one reported before the request, as watches report at different times, and where Limits say what
-// the author knew all that it did not know yet. The UID in the request, if any, selects among objects of the same name.
-func (c *Case) seen(e proxy.Entry) []history.Version {
-	uid := condition(e)
-	var versions []history.Version
-	for _, v := range c.Versions {
-		if v.Resource.Resource != e.Resource || v.Resource.Group != e.Group || v.Object.GetName() != e.Name || v.Object.GetNamespace() != e.Namespace || uid != "" && v.Object.GetUID() != uid {
-			continue
-		}
-		if version := at(e); version != "" && version == v.Object.GetResourceVersion() {
-			return []history.Version{v}
-		}
-		versions = append(versions, v)
-	}
-	known := e.Began
-	if c.Limits.Known != nil {
-		known = c.Limits.Known(e, e.Resource)
-	}
-	if found := believable(versions, e.Began, known); len(found) > 0 || len(versions) == 0 {
-		return found
-	}
-	return versions[:1]
-}
-
-// before returns the object of a request as it was just before; nil if the history has none.
-func (c *Case) before(e proxy.Entry) *unstructured.Unstructured {
-	seen := c.seen(e)
-	if len(seen) == 0 {
-		return nil
-	}
-	return seen[len(seen)-1].Object
-}
 
 // noneLate: nothing is created for a job whose deletion the operator has had time to observe.
 func noneLate(c *Case) (found []string) {
@@ -198,7 +148,7 @@ func (c *Case) late() (found []late) {
 			return j.Object.GetDeletionTimestamp() != nil || j.Type == watch.Deleted
 		})
 		if i >= 0 && history.Revision(v.Object) >= history.Revision(c.Objects[owner][i].Object) {
-			found = append(found, late{v, c.Began(v).Sub(c.Objects[owner][i].At)})
+			found = append(found, late{v, c.began(v).Sub(c.Objects[owner][i].At)})
 		}
 	}
 	return found
@@ -242,33 +192,12 @@ func NameOf(s history.Subject, u *unstructured.Unstructured) string {
 	return history.NameOf(u)
 }
 
-// Began returns when the creation of an object was requested; if the journal does not have the request, when the object was reported.
-func (c *Case) Began(v history.Version) time.Time {
+// began returns when the creation of an object was requested; if the journal does not have the request, when the object was reported.
+func (c *Case) began(v history.Version) time.Time {
 	for _, e := range c.Journal {
 		if e.Verb == "create" && e.Resource == v.Resource.Resource && e.Name == v.Object.GetName() && took(e) && strings.Contains(string(e.Body), string(v.Object.GetUID())) {
 			return e.Began
 		}
 	}
 	return v.At
-}
-
-// Elsewhere judges the writes that concern no object of the rig: an operator has nothing to change there (O6). Leases and events
-// are about itself, and reviews change nothing.
-func Elsewhere(journal []proxy.Entry) (found []Violation) {
-	for _, e := range journal {
-		if !slices.Contains([]string{"events", "leases"}, e.Resource) && e.Group != "authentication.k8s.io" && e.Group != "authorization.k8s.io" {
-			found = append(found, Violation{"O6", fmt.Sprintf("%s %s %s/%s, which has nothing to do with any object that it serves", e.Verb, e.Resource, e.Namespace, e.Name)})
-		}
-	}
-	return found
-}
-
-// fresh: nothing is read at resourceVersion 0, where the API server may answer with any past state.
-func fresh(c *Case) (found []string) {
-	for _, e := range c.Lists {
-		if e.Query.Get("resourceVersion") == "0" {
-			found = append(found, fmt.Sprintf("%s %s at resourceVersion 0", e.Verb, e.Resource))
-		}
-	}
-	return found
 }

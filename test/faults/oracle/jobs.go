@@ -15,13 +15,18 @@ import (
 // Jobs returns the rules for training jobs.
 func Jobs() Rules {
 	return Rules{
-		Settled: func(job *unstructured.Unstructured) bool {
-			s := history.State(job).Type
-			return s == "Succeeded" || s == "Failed"
-		},
-		Restores: func(*unstructured.Unstructured) bool { return false },
-		Status:   history.JobStatus, Owner: history.Owner, Always: []func(*Case) []string{onePod, final, pods}, Writes: Usual,
+		Status: history.JobStatus,
+		Owner:  history.Owner,
+		Always: []func(*Case) []string{onePod, final, pods},
+		Writes: Usual,
 	}
+}
+
+// Disturbed returns the rules for training jobs whose pods others delete, as often as they like.
+func Disturbed() Rules {
+	rules := Jobs()
+	rules.Always = []func(*Case) []string{onePod, final}
+	return rules
 }
 
 // onePod: at any time at most one pod that has not ended, terminating or not, for each replica of a job.
@@ -60,7 +65,7 @@ func onePod(c *Case) (found []string) {
 // replicaOf returns the replica of a pod: the job that controls it, its replica type and its index; "" if no job controls it. A
 // launcher has no index.
 func (c *Case) replicaOf(pod history.Version) string {
-	labels, owner := pod.Object.GetLabels(), c.Controller(pod.Object, pod.At)
+	labels, owner := pod.Object.GetLabels(), c.Controller(pod.Object)
 	rtype := cmp.Or(labels["training.kubeflow.org/replica-type"], labels["training.kubeflow.org/job-role"])
 	if owner == "" || rtype == "" {
 		return ""
@@ -70,11 +75,14 @@ func (c *Case) replicaOf(pod history.Version) string {
 
 // final: a terminal condition stays forever, and so does its time.
 func final(c *Case) (found []string) {
+	if c.Limits.Edited {
+		return nil
+	}
 	for uid, versions := range c.Objects {
 		was := ""
 		for _, v := range versions {
 			is := terminal(v.Object)
-			if was != "" && is != was && !(c.Limits.Edited && (is == "" || kindOf(is) == kindOf(was))) {
+			if was != "" && is != was {
 				found = append(found, fmt.Sprintf("job %s had the terminal condition %s, and at resourceVersion %s %s", uid, was, v.Object.GetResourceVersion(), is))
 			}
 			if is != "" {
@@ -110,14 +118,14 @@ func pods(c *Case) (found []string) {
 		if v.Resource.Resource != "pods" {
 			continue
 		}
-		owner := c.Controller(v.Object, v.At)
+		owner := c.Controller(v.Object)
 		note(made, owner, v.Object.GetUID())
 		if history.Phase(v.Object) == "Failed" && v.Object.GetDeletionTimestamp() == nil {
 			note(failed, owner, v.Object.GetUID())
 		}
 	}
 	for uid, versions := range c.Objects {
-		limit := replicas(versions)*(1+resumptions(versions)) + len(failed[uid]) + c.Limits.Pods
+		limit := replicas(versions)*(1+resumptions(versions)) + len(failed[uid])
 		if n := len(made[uid]); n > limit {
 			found = append(found, fmt.Sprintf("%d pods were made for job %s, at most %d (%d failed)", n, uid, limit, len(failed[uid])))
 		}
@@ -161,11 +169,16 @@ func replicas(versions []history.Version) (sum int) {
 func resumptions(versions []history.Version) (n int) {
 	was := false
 	for _, v := range versions {
-		is, _, _ := unstructured.NestedBool(v.Object.Object, "spec", "runPolicy", "suspend")
+		is := isSuspended(v.Object)
 		if was && !is {
 			n++
 		}
 		was = is
 	}
 	return n
+}
+
+func isSuspended(job *unstructured.Unstructured) bool {
+	suspended, _, _ := unstructured.NestedBool(job.Object, "spec", "runPolicy", "suspend")
+	return suspended
 }

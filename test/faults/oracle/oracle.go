@@ -37,11 +37,6 @@ type Reference struct {
 
 // Rules are what one operator must meet, beyond the rules for every operator.
 type Rules struct {
-	// Settled: the object has ended by itself, and does not change until another client changes something.
-	Settled func(*unstructured.Unstructured) bool
-	// Restores: dependents of an object that has settled in this state are recreated once if others delete them. Otherwise
-	// nothing is recreated.
-	Restores func(*unstructured.Unstructured) bool
 	// Status returns the part of the status that must be equal at the end.
 	Status func(*unstructured.Unstructured) map[string]any
 	// Owner returns the owner of a dependent, by which the operator knows that it is its own; "" if it is not.
@@ -59,29 +54,22 @@ func Usual(reference int) int { return 3*reference + 20 }
 type Limits struct {
 	Writes int // what the rules say
 	Events int // 3 times, and 10
-	// Pods is how many pods may be created beyond replicas and failures: as many as others have deleted.
-	Pods int
 	// Notice is how long after a deletion was reported the operator may not know of it, for example because the proxy holds its
 	// watches. The default is one second.
 	Notice time.Duration
-	// Edited: others write to the status. They may remove a terminal condition or its time, but it may not become a different one.
+	// Edited: others write to the status, and may remove a terminal condition.
 	Edited bool
-	// Known returns the time by which everything that was reported of a resource is known to the author of a request; see Informed.
-	Known func(e proxy.Entry, resource string) time.Time
 	// Malformed returns the path of the problem in the spec of a job, or ""; nil: there is none.
 	Malformed func(job *unstructured.Unstructured) string
 	// Paths are those of the fields for which the job is rejected at some point of its run.
 	Paths []string
-	// Recreated is how many more objects of a resource may be created and deleted, because others deleted some. For these
-	// resources names do not count: a replacement may have another name.
-	Recreated map[string]int
 }
 
 // Observe makes a reference of a run.
 func Observe(rules Rules, run *history.Run, journal []proxy.Entry) Reference {
 	view := run.View()
 	r := Reference{Digest: view.Digest(rules.Status), Writes: writes(journal)}
-	created, deleted := newCase(rules, run, journal, nil, Limits{}).counts()
+	created, deleted := newCase(rules, run, journal, Limits{}).counts()
 	masked := func(counts map[string]map[string]int) map[string]map[string]int {
 		for resource, names := range counts {
 			found := map[string]int{}
@@ -116,11 +104,10 @@ func writes(journal []proxy.Entry) int {
 	return n
 }
 
-// Judge judges a run. The journal has the requests that concern the job; lists are the operator's LISTs and WATCHes. Both are
-// empty if there was no proxy.
-func Judge(rules Rules, run *history.Run, journal, lists []proxy.Entry, against Reference, limits Limits) []Violation {
+// Judge judges a run. The journal has the requests that concern the job; it is empty if there was no proxy.
+func Judge(rules Rules, run *history.Run, journal []proxy.Entry, against Reference, limits Limits) []Violation {
 	found := Observe(rules, run, journal)
-	c := newCase(rules, run, journal, lists, limits)
+	c := newCase(rules, run, journal, limits)
 	var all []Violation
 	add := func(oracle string, texts ...string) {
 		for _, text := range texts {
@@ -128,8 +115,8 @@ func Judge(rules Rules, run *history.Run, journal, lists []proxy.Entry, against 
 		}
 	}
 	add("O1", endState(against.Digest, found.Digest)...)
-	add("O2", counts("created", against.Created, found.Created, limits.Recreated)...)
-	add("O2", counts("deleted", against.Deleted, found.Deleted, limits.Recreated)...)
+	add("O2", counts("created", against.Created, found.Created)...)
+	add("O2", counts("deleted", against.Deleted, found.Deleted)...)
 	add("O5", c.reported()...)
 	all = append(all, c.always()...)
 	add("O6", atMost("writes", found.Writes, orElse(limits.Writes, rules.Writes(against.Writes)))...)
@@ -138,12 +125,12 @@ func Judge(rules Rules, run *history.Run, journal, lists []proxy.Entry, against 
 }
 
 // Always judges the rules that hold at every version and for every request (O6).
-func Always(rules Rules, run *history.Run, journal, lists []proxy.Entry, limits Limits) []Violation {
-	return newCase(rules, run, journal, lists, limits).always()
+func Always(rules Rules, run *history.Run, journal []proxy.Entry, limits Limits) []Violation {
+	return newCase(rules, run, journal, limits).always()
 }
 
 func (c *Case) always() (found []Violation) {
-	for _, rule := range append([]func(*Case) []string{conditional, ours, noneLate, fresh}, c.rules.Always...) {
+	for _, rule := range append([]func(*Case) []string{conditional, ours, noneLate}, c.rules.Always...) {
 		for _, text := range rule(c) {
 			found = append(found, Violation{"O6", text})
 		}
@@ -173,28 +160,10 @@ func endState(want, got string) []string {
 	return []string{"the end state differs (-want +got):\n" + cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))}
 }
 
-// counts compares how often each object was created, or deleted. Of a resource with an allowance in more, it compares the totals.
-func counts(verb string, want, got map[string]map[string]int, more map[string]int) (found []string) {
-	resources := map[string]bool{}
-	for _, counted := range []map[string]map[string]int{want, got} {
-		for resource := range counted {
-			resources[resource] = true
-		}
-	}
-	for _, resource := range slices.Sorted(maps.Keys(resources)) {
-		if more[resource] > 0 {
-			if w, g := total(want[resource]), total(got[resource]); g < w || g > w+more[resource] {
-				found = append(found, fmt.Sprintf("%s were %s %d times, want %d to %d", resource, verb, g, w, w+more[resource]))
-			}
-			continue
-		}
-		names := map[string]bool{}
-		for _, counted := range []map[string]int{want[resource], got[resource]} {
-			for name := range counted {
-				names[name] = true
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(names)) {
+// counts compares how often each object was created, or deleted.
+func counts(verb string, want, got map[string]map[string]int) (found []string) {
+	for _, resource := range unionOfKeys(want, got) {
+		for _, name := range unionOfKeys(want[resource], got[resource]) {
 			if w, g := want[resource][name], got[resource][name]; w != g {
 				found = append(found, fmt.Sprintf("%s %s was %s %d times, want %d", resource, name, verb, g, w))
 			}
@@ -203,9 +172,11 @@ func counts(verb string, want, got map[string]map[string]int, more map[string]in
 	return found
 }
 
-func total(counted map[string]int) (sum int) {
-	for _, n := range counted {
-		sum += n
+func unionOfKeys[V any](a, b map[string]V) []string {
+	both := maps.Clone(a)
+	if both == nil {
+		both = map[string]V{}
 	}
-	return sum
+	maps.Copy(both, b)
+	return slices.Sorted(maps.Keys(both))
 }

@@ -24,7 +24,7 @@ import (
 //	is suspended    none                                           Suspended, not Running
 //	else            one pod and one service for each replica       not Suspended; Running if its pods run; the counts
 func AtRest(run *history.Run, limits Limits) []Violation {
-	r := &rest{Case: newCase(Jobs(), run, nil, nil, limits), view: run.View(), pods: map[string]*unstructured.Unstructured{}, services: map[string]bool{}}
+	r := &rest{Case: newCase(Jobs(), run, nil, limits), view: run.View(), pods: map[string]*unstructured.Unstructured{}, services: map[string]bool{}}
 	r.judge()
 	var found []Violation
 	for _, text := range slices.Compact(slices.Sorted(slices.Values(r.found))) {
@@ -78,6 +78,13 @@ func (r *rest) judge() {
 	default:
 		r.judgeRunning(job)
 	}
+}
+
+func (c *Case) malformed(job *unstructured.Unstructured) string {
+	if c.Limits.Malformed == nil {
+		return ""
+	}
+	return c.Limits.Malformed(job)
 }
 
 func (r *rest) judgeMalformed(job *unstructured.Unstructured, path string) {
@@ -314,16 +321,4 @@ func replicaTypes(job *unstructured.Unstructured) (found []replicaType) {
 // podName returns the name of a replica, and of its service.
 func (t replicaType) podName(job *unstructured.Unstructured, index int) string {
 	return fmt.Sprintf("%s-%s-%d", job.GetName(), strings.ToLower(t.name), index)
-}
-
-// hasReplica reports whether the job asks for a replica of that name.
-func hasReplica(job *unstructured.Unstructured, name string) bool {
-	for _, t := range replicaTypes(job) {
-		for i := range t.replicas {
-			if t.podName(job, i) == name {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -1,12 +1,8 @@
-// Package proxy answers one question: what can happen between an operator and its API server?
+// Package proxy stands between one operator and its API server, and injects faults.
 //
-//	operator --HTTP/2, TLS--> Proxy --as the operator's user--> kube-apiserver
-//	                            |
-//	                            +-- Track: the requests that concern one subject (a job), numbered; faults at the k-th
-//	                            +-- Streams: lists and watches of a resource; held, cut, skipped, or served from the past
+//	Track    the writes that concern one subject, numbered: each may be refused, lost, or be where the operator dies
+//	Streams  the watches: held, cut, expired, or as of a past version of the cluster
 //
-// A request concerns a subject if its path, or the name in its body (for an event: the name of the object that it is about), is
-// the subject's name or begins with it and a hyphen. So one operator can serve many plans in parallel, each with its own job, and
-// the faults of one plan do not affect the requests of the others. Writes that concern no subject are kept separately: an
-// operator has no reason to make them.
+// A subject is a name without a hyphen. It concerns every object whose name is the subject's, or begins with it and a hyphen, and the
+// events about those. The rig never uses a name twice.
 package proxy

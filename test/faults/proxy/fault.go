@@ -2,29 +2,14 @@ package proxy
 
 import (
 	"fmt"
-	"net/http"
-	"net/url"
 	"time"
 )
 
-// Request is one request for one object, or the creation of one. Lists, watches and discovery are not numbered.
-type Request struct {
-	// Number counts the requests of a track that could change something, from 1; 0 for a GET.
-	Number int
-	// Verb is create, update, patch, delete, deletecollection or get.
-	Verb                                  string
-	Group, Version, Resource, Subresource string
-	// Name of a created object is the one in its body.
-	Namespace, Name string
-	Query           url.Values
-	Body            []byte
-}
-
-// Entry is a request and its result.
+// Entry is a request for an object of the subject, and its result.
 type Entry struct {
 	Request
 	Began time.Time
-	// Forwarded: it reached the API server, which answered Code and Body, whatever the operator received.
+	// Forwarded: it was sent to the API server, which answered Code and Body, whatever the operator received.
 	Forwarded bool
 	Code      int
 	Body      []byte
@@ -32,27 +17,18 @@ type Entry struct {
 	Fault string
 }
 
-// Fault is something that happens to the requests of a track.
+// Fault is something that happens to writes of a track.
 type Fault struct {
-	// At is the number of the first write that it strikes, from 1; 0 is every one.
-	At int
-	// Times is how many writes in a row it strikes; 0 is one.
-	Times int
-	// Reads: GETs of the subject's objects count with the writes for this fault.
-	Reads bool
+	At    int // the number of the first write that it strikes, from 1
+	Times int // how many in a row; 0 is one
 	Act   Act
 }
 
-// isDue reports whether the fault strikes this request, which is the number-th write (0: none) and the place-th request.
-func (f Fault) isDue(number, place int) bool {
-	k := number
-	if f.Reads {
-		k = place
-	}
-	return k > 0 && (f.At == 0 || k >= f.At && k < f.At+max(f.Times, 1))
+func (f *Fault) isDue(number int) bool {
+	return f != nil && number >= f.At && number < f.At+max(f.Times, 1)
 }
 
-// Act is what happens to a request, in this order: it is forwarded, something is done, and the operator gets an answer. Without an
+// Act is what happens to a write, in this order: it is forwarded, something is done, and the operator gets an answer. Without an
 // answer its connection is cut.
 type Act struct {
 	name     string
@@ -60,56 +36,68 @@ type Act struct {
 	do       func()
 	answers  bool
 	refuses  int // the code of an answer that is not the API server's; 0: none
-	// crashes: the operator dies. Its earlier writes arrive before that, and no later write arrives.
-	crashes bool
+	crashes  bool
 }
 
 var (
-	// Reset cuts the connection before the request is forwarded.
+	// Reset cuts the connection before the write is forwarded.
 	Reset = Act{name: "reset"}
-	// Drop forwards the request and cuts the connection instead of answering: a timeout after the commit.
+	// Drop forwards the write and cuts the connection instead of answering: a timeout after the commit.
 	Drop = Act{name: "drop", forwards: true}
 )
 
-// Refuse answers in place of the API server, with a Status object whose reason fits the code.
+// Refuse answers in place of the API server, with a Status whose reason fits the code.
 func Refuse(code int) Act {
 	return Act{name: fmt.Sprint("refuse ", code), refuses: code, answers: true}
 }
 
-// Before calls a function instead of forwarding, then cuts the connection. If that kills the operator it is a crash before the write.
-func Before(do func()) Act { return Act{name: "before", do: do, crashes: true} }
+// Before is a crash before the write: neither this write nor a later one is forwarded. It calls a function that kills the operator.
+func Before(kill func()) Act { return Act{name: "before", do: kill, crashes: true} }
 
-// After forwards, calls a function when the API server has answered, then cuts the connection: a crash after the write.
-func After(do func()) Act { return Act{name: "after", forwards: true, do: do, crashes: true} }
+// After is a crash after the write: this one is forwarded, and no later one.
+func After(kill func()) Act { return Act{name: "after", forwards: true, do: kill, crashes: true} }
 
 // Along forwards, calls a function when the API server has answered, then answers the operator.
 func Along(do func()) Act { return Act{name: "along", forwards: true, do: do, answers: true} }
 
-// happen executes the act on a request.
-func (a *Act) happen(x *exchange) {
-	var answered *answer
-	if a.forwards {
-		answered = x.forward()
-	}
-	if a.crashes {
-		x.awaitEarlier()
-	}
-	if a.do != nil {
-		a.do()
-	}
-	switch {
-	case a.refuses != 0:
-		x.refuse(a.refuses)
-	case a.answers:
-		x.answer(answered)
-	default:
-		cut()
-	}
+// Track numbers the writes that concern one subject from 1, keeps them with its reads, and injects faults into them.
+type Track struct {
+	proxy   *Proxy // its lock guards what follows
+	subject string
+	fault   *Fault
+	journal []*Entry
+	writes  int
+	struck  int
+	last    time.Time
 }
 
-// silenced is the fault of a request that arrived before the operator was silenced and was not forwarded any longer.
-const silenced = "silence"
+// Inject replaces the fault of the track.
+func (t *Track) Inject(f Fault) {
+	t.proxy.mu.Lock()
+	defer t.proxy.mu.Unlock()
+	t.fault = &f
+}
 
-// cut ends the request without an answer. With HTTP/2 it resets the stream, since other subjects' requests share the connection.
-// client-go does not retry such a write; the operator sees an error.
-func cut() { panic(http.ErrAbortHandler) }
+// Lift ends the fault; numbering continues.
+func (t *Track) Lift() {
+	t.proxy.mu.Lock()
+	defer t.proxy.mu.Unlock()
+	t.fault = nil
+}
+
+// Journal returns the requests in the order in which they arrived.
+func (t *Track) Journal() (all []Entry) {
+	t.proxy.mu.Lock()
+	defer t.proxy.mu.Unlock()
+	for _, e := range t.journal {
+		all = append(all, *e)
+	}
+	return all
+}
+
+// Struck returns how often the fault struck, and when the last time was over.
+func (t *Track) Struck() (times int, last time.Time) {
+	t.proxy.mu.Lock()
+	defer t.proxy.mu.Unlock()
+	return t.struck, t.last
+}

@@ -1,18 +1,24 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -20,75 +26,79 @@ import (
 
 // Proxy is between one operator and its API server.
 type Proxy struct {
-	base      *url.URL
 	transport *http.Transport
 	upstream  http.RoundTripper // the transport, with the credentials of the operator's user
 	server    *httptest.Server
-	closing   context.Context
-	close     context.CancelFunc
+	streams   *Streams
 
-	streams *Streams
-	lists   *Track
-	// unclaimed has the writes that concern no subject.
-	unclaimed *Track
-
-	mu     sync.Mutex
-	run    *run
-	tracks map[string]*Track
-	over   map[string]bool // subjects whose tracks have ended
-	busy   sync.WaitGroup  // handlers
+	mu    sync.Mutex
+	run   *run
+	track *Track
 }
 
 // run is the time from a Resume to a Silence: that of one operator process.
 type run struct {
-	over chan struct{}
+	isOver bool // guarded by the proxy's lock
 	// writes are those that were sent to the API server. They end, whatever happens to the operator.
 	writes sync.WaitGroup
 }
 
-func (r *run) isOver() bool {
-	select {
-	case <-r.over:
-		return true
-	default:
-		return false
-	}
-}
+// runOf is the key of a request's run in its context.
+type runOf struct{}
 
 // settle bounds how long a forwarded write may take.
 const settle = 30 * time.Second
 
+// errCut ends a request without an answer. With HTTP/2 it resets the stream; client-go does not retry such a write.
+var errCut = errors.New("the connection is cut")
+
 // Start listens on the loopback address and forwards to the API server of the configuration, with its credentials.
 func Start(upstream *rest.Config) (*Proxy, error) {
-	p := &Proxy{streams: newStreams(), lists: newTrack(""), unclaimed: newTrack(""), tracks: map[string]*Track{}, run: &run{over: make(chan struct{})}, over: map[string]bool{}}
-	if err := p.dial(upstream); err != nil {
+	p := &Proxy{streams: newStreams(), run: &run{}}
+	base, err := p.dial(upstream)
+	if err != nil {
 		return nil, err
 	}
-	p.closing, p.close = context.WithCancel(context.Background())
-	p.server = httptest.NewUnstartedServer(http.HandlerFunc(p.serve))
+	p.Follow("")
+	quiet := log.New(io.Discard, "", 0) // of connections that were cut
+	reverse := &httputil.ReverseProxy{
+		Transport:     p,
+		FlushInterval: -1,
+		ErrorLog:      quiet,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(base)
+			r.Out.Header.Del("Authorization")
+		},
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	p.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		current := p.run
+		p.mu.Unlock()
+		reverse.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), runOf{}, current)))
+	}))
 	p.server.EnableHTTP2 = true
 	p.server.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 2000}
-	p.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of connections that were cut
+	p.server.Config.ErrorLog = quiet
 	p.server.StartTLS()
 	return p, nil
 }
 
 // dial prepares the connection to the API server: HTTP/2, not compressed, and not shared, so that Close can end it.
-func (p *Proxy) dial(config *rest.Config) error {
+func (p *Proxy) dial(config *rest.Config) (*url.URL, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
-		return fmt.Errorf("read the API server's address: %w", err)
+		return nil, fmt.Errorf("read the API server's address: %w", err)
 	}
 	settings, err := rest.TLSConfigFor(config)
 	if err != nil {
-		return fmt.Errorf("read the operator's certificate: %w", err)
+		return nil, fmt.Errorf("read the operator's certificate: %w", err)
 	}
-	p.base = base
 	p.transport = &http.Transport{TLSClientConfig: settings, ForceAttemptHTTP2: true, DisableCompression: true, MaxIdleConnsPerHost: 100}
 	if p.upstream, err = rest.HTTPWrappersForConfig(config, p.transport); err != nil {
-		return fmt.Errorf("read the operator's credentials: %w", err)
+		return nil, fmt.Errorf("read the operator's credentials: %w", err)
 	}
-	return nil
+	return base, nil
 }
 
 // Config returns a configuration for clients of the proxy.
@@ -112,76 +122,23 @@ func (p *Proxy) WriteKubeconfig(path string) error {
 	return nil
 }
 
-// Follow begins a track of the subject, or returns the existing one.
+// Follow begins the track of a subject. It ends the one before: requests about its subject are forwarded, and no longer kept.
 func (p *Proxy) Follow(subject string) *Track {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.tracks[subject] == nil {
-		p.tracks[subject] = newTrack(subject)
-	}
-	return p.tracks[subject]
+	p.track = &Track{proxy: p, subject: subject}
+	return p.track
 }
-
-// Forget ends the track of a subject, if there is one: requests about it are forwarded, and no longer kept.
-func (p *Proxy) Forget(subject string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.tracks, subject)
-	p.over[subject] = true
-}
-
-// enter records a request for one object in the track with the longest subject that the request concerns. Requests about a subject
-// whose track has ended are not kept, and neither are reads that concern no subject.
-func (p *Proxy) enter(q Request, r *run) *visit {
-	p.mu.Lock()
-	var track *Track
-	isOver := false
-	for _, subject := range subjectsOf(q.identify()) {
-		if t := p.tracks[subject]; t != nil && (track == nil || len(subject) > len(track.subject)) {
-			track = t
-		}
-		isOver = isOver || p.over[subject]
-	}
-	p.mu.Unlock()
-	switch {
-	case track != nil:
-		return track.enter(q, r)
-	case q.writes() && !isOver:
-		return p.unclaimed.enter(q, r)
-	}
-	return &visit{entry: &Entry{Request: q}}
-}
-
-// subjectsOf returns all subjects that names may concern: a name is the subject's, or begins with it and a hyphen.
-func subjectsOf(names []string) (all []string) {
-	for _, name := range names {
-		for i := range name {
-			if name[i] == '-' {
-				all = append(all, name[:i])
-			}
-		}
-		all = append(all, name)
-	}
-	return all
-}
-
-// Unclaimed returns, and forgets, the writes that concerned no subject when they arrived.
-func (p *Proxy) Unclaimed() []Entry { return p.unclaimed.take() }
-
-// Lists returns every LIST and WATCH, with the query that the operator sent. Bodies are not kept.
-func (p *Proxy) Lists() []Entry { return p.lists.Journal() }
 
 // Streams returns the faults of lists and watches.
 func (p *Proxy) Streams() *Streams { return p.streams }
 
 // Silence is the operator's death: it cuts every connection and forwards nothing more. When it returns, the writes that were
-// already forwarded have been answered. The callback of an act may call it.
+// already forwarded have been answered. A function that an act calls may call it.
 func (p *Proxy) Silence() {
 	p.mu.Lock()
 	r := p.run
-	if !r.isOver() {
-		close(r.over)
-	}
+	r.isOver = true
 	p.mu.Unlock()
 	p.server.CloseClientConnections()
 	r.writes.Wait() // each is bounded by settle
@@ -191,93 +148,152 @@ func (p *Proxy) Silence() {
 func (p *Proxy) Resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.run.isOver() {
-		p.run = &run{over: make(chan struct{})}
+	if p.run.isOver {
+		p.run = &run{}
 	}
-}
-
-// admit registers a handler for the current run; it returns nil if that is over.
-func (p *Proxy) admit() *run {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.run.isOver() {
-		return nil
-	}
-	p.busy.Add(1)
-	return p.run
-}
-
-// beginWrite registers a write of a run as forwarded, and reports false if the run is over.
-func (p *Proxy) beginWrite(r *run) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r.isOver() {
-		return false
-	}
-	r.writes.Add(1)
-	return true
 }
 
 // Close ends everything that Start began.
-func (p *Proxy) Close() error {
+func (p *Proxy) Close() {
 	p.Silence()
-	p.close()
-	p.busy.Wait()
 	p.server.Close()
 	p.transport.CloseIdleConnections()
-	return nil
 }
 
-// serve handles one request of the operator.
-func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
-	current := p.admit()
-	if current == nil {
-		cut()
-	}
-	defer p.busy.Done()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		cut() // the operator died in the middle of the request
+// RoundTrip handles one request of the operator.
+func (p *Proxy) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err // the operator died in the middle of the request
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	r.Header.Set("Accept", readable(r.Header.Get("Accept")))
-	x := &exchange{p: p, run: current, w: w, r: r, sent: body}
-	q, ok := parse(r, body)
+	q := parse(r, body)
+	current, _ := r.Context().Value(runOf{}).(*run)
+	v, err := p.enter(q, current)
 	switch {
-	case !ok:
-		x.visit = &visit{entry: &Entry{}}
-		x.answer(x.forward())
-		return
-	case q.Verb == "list" || q.Verb == "watch":
-		x.visit = p.lists.enter(q, current)
-	default:
-		x.visit = p.enter(q, current)
+	case err != nil:
+		return nil, err
+	case q.Verb == "list":
+		p.streams.list(r)
+		return p.upstream.RoundTrip(r)
+	case q.Verb == "watch":
+		return p.watch(r, q.Resource)
+	case v.act == nil:
+		return v.forward(r)
 	}
-	defer x.visit.leave()
-	switch q.Verb {
-	case "list":
-		x.list()
-	case "watch":
-		x.watch()
-	default:
-		x.awaitCrash()
-		if x.visit.act == nil {
-			x.answer(x.forward())
-			return
-		}
-		x.visit.act.happen(x)
-	}
+	return v.suffer(r)
 }
 
-// readable keeps the JSON forms of what an operator accepts: the proxy could not parse a stream in another form.
-func readable(accept string) string {
-	var kept []string
-	for form := range strings.SplitSeq(accept, ",") {
-		if strings.HasPrefix(strings.TrimSpace(form), "application/json") {
-			kept = append(kept, strings.TrimSpace(form))
+// visit is one request on its way through the proxy.
+type visit struct {
+	proxy *Proxy
+	run   *run
+	track *Track // nil if the request does not concern the subject of the track
+	entry *Entry
+	act   *Act // nil: none
+}
+
+// enter numbers and records a request about the subject, and decides whether the fault strikes it. From the decision to crash at a
+// write on, nothing else of the operator is forwarded. The writes that were numbered before are sent, and Silence waits for them.
+func (p *Proxy) enter(q Request, r *run) (*visit, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r.isOver {
+		return nil, errCut
+	}
+	v := &visit{proxy: p, run: r, entry: &Entry{Request: q, Began: time.Now()}}
+	t := p.track
+	if q.Verb != "list" && q.Verb != "watch" && q.subject() == t.subject && t.subject != "" {
+		v.track = t
+		t.journal = append(t.journal, v.entry)
+		if q.writes() {
+			t.writes++
+			v.entry.Number = t.writes
+			if t.fault.isDue(t.writes) {
+				v.act = &t.fault.Act
+				v.entry.Fault = v.act.name
+				r.isOver = v.act.crashes
+			}
 		}
 	}
-	if len(kept) == 0 {
-		return "application/json"
+	if q.writes() && (v.act == nil || v.act.forwards) {
+		r.writes.Add(1)
 	}
-	return strings.Join(kept, ",")
+	return v, nil
+}
+
+// forward sends a request for one object to the API server and returns its answer. A write in flight arrives even if the operator dies,
+// as its result must be known.
+func (v *visit) forward(r *http.Request) (*http.Response, error) {
+	if v.entry.writes() {
+		defer v.run.writes.Done()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), settle)
+		defer cancel()
+		r = r.WithContext(ctx)
+	}
+	response, err := v.proxy.upstream.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	v.proxy.mu.Lock()
+	defer v.proxy.mu.Unlock()
+	v.entry.Forwarded = true
+	v.entry.Code = response.StatusCode
+	v.entry.Body = body
+	if v.entry.Name == "" && v.entry.Verb == "create" {
+		v.entry.Name = readNames(body).Metadata.Name
+	}
+	return response, nil
+}
+
+// suffer executes the act on a write.
+func (v *visit) suffer(r *http.Request) (response *http.Response, err error) {
+	if v.act.forwards {
+		response, err = v.forward(r)
+	}
+	if v.act.do != nil {
+		v.act.do()
+	}
+	v.proxy.mu.Lock()
+	v.track.struck++
+	v.track.last = time.Now()
+	v.proxy.mu.Unlock()
+	switch {
+	case v.act.refuses != 0:
+		return refusal(r, v.entry.Request, v.act.refuses)
+	case v.act.answers:
+		return response, err
+	}
+	return nil, errCut
+}
+
+// refusal answers in place of the API server. A 409 has the reason Conflict even for a creation: AlreadyExists would be a false
+// statement about the cluster, and not a fault.
+func refusal(r *http.Request, q Request, code int) (*http.Response, error) {
+	header := http.Header{"Content-Type": {"application/json"}}
+	seconds := 0
+	if code == http.StatusTooManyRequests {
+		seconds = 1
+		header.Set("Retry-After", "1")
+	}
+	status := apierrors.NewGenericServerResponse(code, "put", schema.GroupResource{Group: q.Group, Resource: q.Resource}, q.Name, "injected", seconds, false).Status()
+	if code == http.StatusGone {
+		status.Reason = metav1.StatusReasonExpired
+	}
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	text, err := json.Marshal(status)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(bytes.NewReader(text)), Request: r, ProtoMajor: 1}, nil
 }

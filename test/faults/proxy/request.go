@@ -1,17 +1,30 @@
 package proxy
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// parse reads a request as the API server does; false if it concerns no resource (discovery, health, metrics).
-func parse(r *http.Request, body []byte) (Request, bool) {
+// Request is what a request asks for.
+type Request struct {
+	// Number counts the writes of a track, from 1; 0 for a GET.
+	Number int
+	// Verb is create, update, patch, delete, deletecollection, get, list or watch.
+	Verb                                  string
+	Group, Version, Resource, Subresource string
+	// Name of a created object is the one in its body.
+	Namespace, Name string
+	Query           url.Values
+	Body            []byte
+}
+
+// parse reads a request as the API server does. One that concerns no resource (discovery, health, metrics) has none.
+func parse(r *http.Request, body []byte) Request {
 	q := Request{Query: r.URL.Query()}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
@@ -23,7 +36,7 @@ func parse(r *http.Request, body []byte) (Request, bool) {
 		q.Version = parts[2]
 		parts = parts[3:]
 	default:
-		return Request{}, false
+		return Request{Verb: "get"}
 	}
 	if parts[0] == "namespaces" && len(parts) > 2 && !slices.Contains([]string{"status", "finalize"}, parts[2]) {
 		q.Namespace = parts[1]
@@ -33,27 +46,22 @@ func parse(r *http.Request, body []byte) (Request, bool) {
 	q.Resource, q.Name, q.Subresource = parts[0], parts[1], parts[2]
 	q.Verb = verb(r.Method, q.Name, isTrue(q.Query.Get("watch")))
 	q.Body = asJSON(r.Header.Get("Content-Type"), body)
-	return q, true
+	if q.Name == "" && q.Verb == "create" {
+		q.Name = readNames(q.Body).Metadata.Name
+	}
+	return q
 }
 
 func isTrue(value string) bool { return value == "true" || value == "1" }
 
-func verb(method, name string, watched bool) string {
-	switch method {
-	case http.MethodPost:
-		return "create"
-	case http.MethodPut:
-		return "update"
-	case http.MethodPatch:
-		return "patch"
-	case http.MethodDelete:
-		if name == "" {
-			return "deletecollection"
-		}
-		return "delete"
-	}
+func verb(method, name string, isWatch bool) string {
+	verbs := map[string]string{http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete"}
 	switch {
-	case watched:
+	case method == http.MethodDelete && name == "":
+		return "deletecollection"
+	case verbs[method] != "":
+		return verbs[method]
+	case isWatch:
 		return "watch"
 	case name == "":
 		return "list"
@@ -82,13 +90,25 @@ func asJSON(contentType string, body []byte) []byte {
 	return text
 }
 
-// reference is the part of a body that has names.
-type reference struct {
+// readable keeps the JSON forms of what an operator accepts: the proxy could not split a stream in another form into events.
+func readable(accept string) string {
+	var kept []string
+	for form := range strings.SplitSeq(accept, ",") {
+		if strings.HasPrefix(strings.TrimSpace(form), "application/json") {
+			kept = append(kept, strings.TrimSpace(form))
+		}
+	}
+	if len(kept) == 0 {
+		return "application/json"
+	}
+	return strings.Join(kept, ",")
+}
+
+// names is the part of a body that has names.
+type names struct {
 	Metadata struct {
-		Name            string            `json:"name"`
-		GenerateName    string            `json:"generateName"`
-		ResourceVersion string            `json:"resourceVersion"`
-		Annotations     map[string]string `json:"annotations"`
+		Name         string `json:"name"`
+		GenerateName string `json:"generateName"`
 	} `json:"metadata"`
 	InvolvedObject struct {
 		Name string `json:"name"`
@@ -98,48 +118,26 @@ type reference struct {
 	} `json:"regarding"`
 }
 
-// about returns the name of the object that an event object is about, or "".
-func (r *reference) about() string {
-	if r.InvolvedObject.Name != "" {
-		return r.InvolvedObject.Name
-	}
-	return r.Regarding.Name
+// readNames reads a body. A body that cannot be read has no names: the API server judges it.
+func readNames(body []byte) (n names) {
+	_ = json.Unmarshal(body, &n)
+	return n
 }
 
-// readReference reads a body. A body that cannot be read has no names: the API server judges it.
-func readReference(body []byte) (r reference) {
-	_ = json.Unmarshal(body, &r)
-	return r
-}
-
-// identify adds the name in its body to a request and returns the names by which it may concern a subject.
-func (q *Request) identify() []string {
-	var body reference
-	if bytes.HasPrefix(bytes.TrimSpace(q.Body), []byte("{")) && q.Verb != "delete" && q.Verb != "deletecollection" {
-		body = readReference(q.Body)
+// subject returns the subject that a request concerns: the name of its object, or of the object that its event is about, up to the
+// first hyphen. A patch of an event may lack the object, but the event's name is that object's name, a dot and digits.
+func (q *Request) subject() string {
+	name := q.Name
+	body := readNames(q.Body)
+	switch {
+	case q.Resource == "events" && body.InvolvedObject.Name+body.Regarding.Name != "":
+		name = body.InvolvedObject.Name + body.Regarding.Name
+	case name == "":
+		name = body.Metadata.GenerateName
 	}
-	if q.Verb == "deletecollection" {
-		return nil // whatever it selects
-	}
-	if q.Name == "" {
-		q.Name = body.Metadata.Name
-	}
+	subject, _, _ := strings.Cut(name, "-")
 	if q.Resource == "events" {
-		return []string{q.aboutEvent(body)}
+		subject, _, _ = strings.Cut(subject, ".")
 	}
-	if q.Name == "" {
-		return []string{body.Metadata.GenerateName}
-	}
-	return []string{q.Name}
-}
-
-// aboutEvent: a patch of an event may lack the involved object, but the event's name is that object's name, a dot and digits.
-func (q *Request) aboutEvent(body reference) string {
-	if name := body.about(); name != "" {
-		return name
-	}
-	if i := strings.LastIndexByte(q.Name, '.'); i >= 0 {
-		return q.Name[:i]
-	}
-	return q.Name
+	return subject
 }

@@ -1,48 +1,25 @@
 package proxy
 
 import (
+	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"sync"
 )
 
 // Streams holds the faults of a proxy's lists and watches. A resource is its plural name, such as "pods". The settings survive
 // the operator's death.
 type Streams struct {
-	mu          sync.Mutex
-	open        map[*stream]bool
-	held        map[string]bool
-	noBookmarks bool
-	past        string // the version that is shown as the present, or ""
-}
-
-// stream is one open watch. Streams guards its fields.
-type stream struct {
-	resource string
-	poked    chan struct{}
-
-	queue    []*event
-	ended    bool // the API server sends no more
-	isBroken bool // it ends like a broken connection
-	expired  bool
-	past     uint64 // nothing newer is delivered; 0: all
-}
-
-// event is one event of a watch.
-type event struct {
-	raw       []byte
-	kind      string
-	version   uint64
-	endsStart bool // it ends the initial events
+	mu      sync.Mutex
+	open    map[*stream]bool
+	held    map[string]bool
+	past    string        // the version that is shown as the present, or ""
+	changed chan struct{} // closed at the next change
 }
 
 func newStreams() *Streams {
-	return &Streams{open: map[*stream]bool{}, held: map[string]bool{}}
+	return &Streams{open: map[*stream]bool{}, held: map[string]bool{}, changed: make(chan struct{})}
 }
 
 // change changes the faults and wakes every stream.
@@ -50,24 +27,16 @@ func (s *Streams) change(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
-	for st := range s.open {
-		st.wake()
-	}
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
-func (st *stream) wake() {
-	select {
-	case st.poked <- struct{}{}:
-	default:
-	}
-}
-
-// each changes the open streams of a resource.
-func (s *Streams) each(resource string, f func(*stream)) {
+// end ends the open watches of a resource with some last words.
+func (s *Streams) end(resource, words string) {
 	s.change(func() {
 		for st := range s.open {
 			if st.resource == resource {
-				f(st)
+				st.lastWords = words
 			}
 		}
 	})
@@ -79,212 +48,151 @@ func (s *Streams) Hold(resource string) { s.change(func() { s.held[resource] = t
 // Release delivers what Hold parked.
 func (s *Streams) Release(resource string) { s.change(func() { delete(s.held, resource) }) }
 
-// Cut cuts the open watches of a resource, in the middle of an event.
-func (s *Streams) Cut(resource string) { s.each(resource, func(st *stream) { st.isBroken = true }) }
+// Cut cuts the open watches of a resource, in the middle of an event. Over HTTP/2 the reset of one stream would do that too, but
+// client-go takes it for a failure of the API server and lists again. After a broken connection it resumes the watch, and so it does
+// here.
+func (s *Streams) Cut(resource string) { s.end(resource, `{"type":`) }
 
 // Expire ends the open watches of a resource with 410 Expired; what Hold parked is lost, so that the client lists again without it.
 func (s *Streams) Expire(resource string) {
-	s.each(resource, func(st *stream) { st.expired = true })
+	const expired = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"injected: too old resource version"}}`
+	s.end(resource, expired+"\n")
 	s.Release(resource)
 }
 
-// DropBookmarks swallows bookmarks, except the one that ends the initial events of a WatchList: a server need not send the
-// others, but always sends this one.
-func (s *Streams) DropBookmarks(on bool) { s.change(func() { s.noBookmarks = on }) }
-
-// AsOf shows the cluster as of a resourceVersion to every LIST and WATCH that begins from now on; watches deliver nothing newer
-// until Present. Streaming lists are refused, as by an API server without them: clients list instead. GETs, writes and open watches
-// are not affected. The API server must not have compacted that version; otherwise it answers 410, and so does the proxy.
+// AsOf shows the cluster as of a resourceVersion to every LIST from now on; no watch delivers anything until Present. Streaming lists
+// are refused, as by an API server without them: clients list instead. GETs and writes are not affected. If the API server has
+// compacted that version, it answers 410.
 func (s *Streams) AsOf(version string) { s.change(func() { s.past = version }) }
 
-// Present ends the past: watches deliver what was parked.
-func (s *Streams) Present() {
-	s.change(func() {
-		s.past = ""
-		for st := range s.open {
-			st.past = 0
-		}
-	})
-}
+// Present ends the past.
+func (s *Streams) Present() { s.AsOf("") }
 
 // Open counts the open watches of a resource.
 func (s *Streams) Open(resource string) (n int) {
-	s.each(resource, func(*stream) { n++ })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for st := range s.open {
+		if st.resource == resource {
+			n++
+		}
+	}
 	return n
 }
 
-func (s *Streams) pastVersion() string {
+// list lets a LIST ask for the past, if it is shown. The later chunks of a list have the version of the first.
+func (s *Streams) list(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.past
-}
-
-// list answers a LIST, perhaps as of the past. The later chunks of a list have the version of the first.
-func (x *exchange) list() {
-	query := x.r.URL.Query()
-	if past := x.p.streams.pastVersion(); past != "" && query.Get("continue") == "" {
-		query.Del("limit")
-		query.Set("resourceVersion", past)
-		query.Set("resourceVersionMatch", "Exact")
-		x.visit.note(func(e *Entry) { e.Fault = "as of " + past })
-	}
-	if x.run.isOver() {
-		x.stop()
-	}
-	a, err := x.ask(x.r.Context(), query)
-	if err != nil {
-		cut()
-	}
-	x.visit.note(func(e *Entry) { e.Code = a.code })
-	x.answer(a)
-}
-
-// watch serves a WATCH until one of the three parties ends it.
-func (x *exchange) watch() {
-	past := x.p.streams.pastVersion()
-	if past != "" && isTrue(x.r.URL.Query().Get("sendInitialEvents")) {
-		x.visit.note(func(e *Entry) { e.Fault = "no streaming list" })
-		x.refuse(http.StatusBadRequest)
+	query := r.URL.Query()
+	if s.past == "" || query.Get("continue") != "" {
 		return
 	}
-	if x.run.isOver() {
-		x.stop()
-	}
-	ctx, cancel := context.WithCancel(x.r.Context())
-	defer cancel()
-	response, err := x.send(ctx, x.r.URL.Query())
-	if err != nil {
-		cut()
-	}
-	defer response.Body.Close()
-	x.visit.note(func(e *Entry) { e.Code = response.StatusCode })
-	copyHeader(x.w.Header(), response.Header)
-	x.w.WriteHeader(response.StatusCode)
-	if response.StatusCode != http.StatusOK {
-		_, _ = io.Copy(x.w, response.Body) // the operator may be gone
-		return
-	}
-	x.write(nil)
-	st := &stream{resource: x.visit.entry.Resource, poked: make(chan struct{}, 1), past: parseVersion(past)}
-	var reading sync.WaitGroup
-	reading.Go(func() { x.p.streams.read(st, response.Body) })
-	defer reading.Wait()
-	defer cancel()
-	x.deliver(ctx, st)
+	query.Del("limit")
+	query.Set("resourceVersion", s.past)
+	query.Set("resourceVersionMatch", "Exact")
+	r.URL.RawQuery = query.Encode()
 }
 
-// deliver delivers to the operator what the API server sends.
-func (x *exchange) deliver(ctx context.Context, st *stream) {
-	s := x.p.streams
+// watch begins a watch.
+func (p *Proxy) watch(r *http.Request, resource string) (*http.Response, error) {
+	s := p.streams
 	s.mu.Lock()
-	if s.past == "" {
-		st.past = 0 // the past ended while the stream was being opened
+	isPast := s.past != ""
+	s.mu.Unlock()
+	if isPast && isTrue(r.URL.Query().Get("sendInitialEvents")) {
+		return refusal(r, Request{Resource: resource}, http.StatusBadRequest)
 	}
+	response, err := p.upstream.RoundTrip(r)
+	if err != nil || response.StatusCode != http.StatusOK {
+		return response, err
+	}
+	st := &stream{streams: s, resource: resource, ctx: r.Context(), body: response.Body, lines: make(chan []byte)}
+	s.mu.Lock()
 	s.open[st] = true
 	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.open, st)
-	}()
+	go st.readLines()
+	response.Body = st
+	return response, nil
+}
+
+// stream is the body of one open watch: a line for each event. ReverseProxy closes it.
+type stream struct {
+	streams  *Streams
+	resource string
+	ctx      context.Context // of the watch
+	body     io.ReadCloser
+	lines    chan []byte // closed after the API server's last
+	rest     []byte      // of the line that is being read
+	isOver   bool
+	// lastWords are what it ends with, ahead of all lines; "": it does not end. The lock of Streams guards it.
+	lastWords string
+}
+
+// readLines passes on what the API server sends.
+func (st *stream) readLines() {
+	defer close(st.lines)
+	reader := bufio.NewReader(st.body)
 	for {
-		text, isOver := s.next(st)
-		if text != nil {
-			x.write(text)
-		}
-		switch {
-		case isOver:
+		line, err := reader.ReadBytes('\n')
+		if err != nil {
 			return
-		case text != nil:
-			continue
 		}
 		select {
-		case <-st.poked:
-		case <-ctx.Done():
+		case st.lines <- line:
+		case <-st.ctx.Done():
 			return
 		}
 	}
 }
 
-// next returns what a stream sends next, and whether the stream is then over; neither: it waits until it is woken.
-//
-// A broken connection ends in the middle of an event. Over HTTP/2 the reset of one stream would do that too, but client-go treats it
-// as a failure of the API server and lists again. After a broken connection it resumes the watch, and so it does here.
-func (s *Streams) next(st *stream) (text []byte, isOver bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (st *stream) Read(p []byte) (int, error) {
+	if len(st.rest) == 0 {
+		if err := st.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, st.rest)
+	st.rest = st.rest[n:]
+	return n, nil
+}
+
+// next waits for the next line that the operator may see.
+func (st *stream) next() error {
 	for {
+		st.streams.mu.Lock()
+		lines := st.lines
+		if st.streams.held[st.resource] || st.streams.past != "" {
+			lines = nil
+		}
+		words := st.lastWords
+		changed := st.streams.changed
+		st.streams.mu.Unlock()
 		switch {
-		case st.isBroken:
-			return []byte(`{"type":`), true
-		case st.expired:
-			const expired = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"injected: too old resource version"}}`
-			return []byte(expired + "\n"), true
-		case len(st.queue) == 0 && st.ended:
-			return nil, true
-		case len(st.queue) == 0, s.held[st.resource], st.past > 0 && st.queue[0].version > st.past:
-			return nil, false
+		case st.isOver:
+			return io.EOF
+		case words != "":
+			st.isOver = true
+			st.rest = []byte(words)
+			return nil
 		}
-		e := st.queue[0]
-		st.queue = st.queue[1:]
-		if e.kind != "BOOKMARK" || e.endsStart || !s.noBookmarks {
-			return e.raw, false
-		}
-	}
-}
-
-// read queues what the API server sends, however long it takes to deliver it to the operator: an API server ends the watches of
-// clients that do not read.
-func (s *Streams) read(st *stream, body io.Reader) {
-	decoder := json.NewDecoder(body)
-	for {
-		e, err := readEvent(decoder)
-		s.mu.Lock()
-		if err != nil {
-			st.ended = true
-			st.isBroken = !errors.Is(err, io.EOF)
-		} else {
-			st.queue = append(st.queue, e)
-		}
-		st.wake()
-		s.mu.Unlock()
-		if err != nil {
-			return
+		select {
+		case line, isThere := <-lines:
+			st.isOver = !isThere
+			st.rest = line
+			if isThere {
+				return nil
+			}
+		case <-changed:
+		case <-st.ctx.Done():
+			return st.ctx.Err()
 		}
 	}
 }
 
-func readEvent(decoder *json.Decoder) (*event, error) {
-	var raw json.RawMessage
-	if err := decoder.Decode(&raw); err != nil {
-		return nil, err
-	}
-	var outer struct {
-		Type   string          `json:"type"`
-		Object json.RawMessage `json:"object"`
-	}
-	if err := json.Unmarshal(raw, &outer); err != nil {
-		return nil, fmt.Errorf("read an event: %w", err)
-	}
-	metadata := readReference(outer.Object).Metadata
-	return &event{raw: append(raw, '\n'), kind: outer.Type, version: parseVersion(metadata.ResourceVersion), endsStart: metadata.Annotations["k8s.io/initial-events-end"] == "true"}, nil
-}
-
-// write sends the operator a part of a watch, and cuts if the operator is gone.
-func (x *exchange) write(data []byte) {
-	if _, err := x.w.Write(data); err != nil {
-		cut()
-	}
-	if err := http.NewResponseController(x.w).Flush(); err != nil {
-		cut()
-	}
-}
-
-// parseVersion parses a resourceVersion; it returns 0 if that is malformed.
-func parseVersion(version string) uint64 {
-	n, err := strconv.ParseUint(version, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
+func (st *stream) Close() error {
+	st.streams.mu.Lock()
+	delete(st.streams.open, st)
+	st.streams.mu.Unlock()
+	return st.body.Close()
 }

@@ -2,13 +2,11 @@ package scenario
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/test/faults/history"
 )
@@ -23,19 +21,16 @@ func batchJobs() schema.GroupVersionResource {
 
 // mpiV2Beta1 returns the training operator with MPIJobs of kubeflow.org/v2beta1: workers, and a launcher that a batch/v1 Job
 // runs. The Job's controller is that of the control plane, so the launcher's pod is the second step of a chain of owners. The
-// operator does not observe the Service and the Secret after their creation. A second crash (G2) and timers (G13) are those of all
-// jobs.
+// operator does not observe the Service and the Secret after their creation.
 func mpiV2Beta1() *Operator {
 	o := training()
 	o.Name = "mpi-v2beta1"
-	o.Goals = []string{"G1", "G3", "G4", "G5", "G6", "G11", "G14", "G18"}
 	o.Scenarios = mpiV2Beta1Scenarios()
 	o.Permissions = append(o.Permissions, "deploy/mpijob-v2beta1/rbac.yaml")
 	o.CRDs = []string{"test/fixtures/mpijobs-v2beta1-open.yaml"}
 	o.Resource = jobsOf("v2beta1", "mpijobs")
 	o.Dependents = []schema.GroupVersionResource{core("pods"), core("configmaps"), batchJobs()}
 	o.Unwatched = []schema.GroupVersionResource{core("secrets"), core("services")}
-	o.Rules = jobRules(needs(gatesV2Beta1), launcherLast, launcherRestsFirst)
 	return o
 }
 
@@ -117,7 +112,7 @@ func mpiV2Beta1Scenarios() []Scenario {
 		return mpiJob("v2beta1", spec, policy, "restartPolicy: Never,", worker)
 	}
 	at := func(names ...string) Check { return all(pods(names...), dependents("ConfigMap", "Job", "Secret")) }
-	started := all(launches, runs("worker-0", "worker-1"), discovers(2, 2))
+	started := all(runs("launcher", "worker-0", "worker-1"), discovers(2, 2))
 	isRebuilt := func(v history.View) (bool, string) {
 		job := batchJob(v)
 		return job != nil && v.Incarnations[job.GetUID()] == 2, "want the second Job; " + describe(v)
@@ -125,16 +120,16 @@ func mpiV2Beta1Scenarios() []Scenario {
 	again := Scenario{Name: "mpi2-delete-create", Manifest: job("", "", one),
 		End: all(state("Succeeded"), at("launcher Succeeded", "worker-0 Running"))}
 	once := again
-	again.Steps = []Step{drop(metav1.DeletePropagationBackground, all(launches, discovers(1, 1))), createAgain(once),
-		endLauncher(1, 0, all(owns("ConfigMap", "Job", "Secret", "Pod"), runs("worker-0"), discovers(1, 1)))}
+	again.Steps = []Step{drop(metav1.DeletePropagationBackground, all(runs("launcher"), discovers(1, 1))), createAgain(once),
+		end("launcher", 2, 0, all(owns("ConfigMap", "Job", "Secret", "Pod"), runs("worker-0"), discovers(1, 1)))}
 	return []Scenario{
-		{Name: "mpi2-succeed", Manifest: job("", running, two), Steps: []Step{endLauncher(1, 0, started)},
+		{Name: "mpi2-succeed", Manifest: job("", running, two), Steps: []Step{end("launcher", 1, 0, started)},
 			End: all(state("Succeeded"), at("launcher Succeeded"))},
 		{Name: "mpi2-resume-edited", Manifest: job("", running, two),
-			Steps: []Step{edit("suspend", started, suspend), edit("resume with another template", all(has("Suspended"), rests), another), endLauncher(1, 0, all(started, isRebuilt))},
+			Steps: []Step{edit("suspend", started, suspend), edit("resume with another template", all(has("Suspended"), rests), another), end("launcher", 2, 0, all(started, isRebuilt))},
 			End:   all(state("Succeeded"), at("launcher Succeeded"))},
 		{Name: "mpi2-scale", Manifest: job("runLauncherAsWorker: true,", "", two),
-			Steps: []Step{edit("three workers", all(launches, runs("worker-0", "worker-1"), discovers(3, 3)), scaled(3)),
+			Steps: []Step{edit("three workers", all(runs("launcher", "worker-0", "worker-1"), discovers(3, 3)), scaled(3)),
 				edit("one worker", all(runs("worker-2"), discovers(4, 4)), scaled(1))},
 			End: all(state("Running"), active(1), at("launcher Running", "worker-0 Running"), discovers(2, 2))},
 		again,
@@ -181,11 +176,6 @@ func batchJob(v history.View) *unstructured.Unstructured {
 	return nil
 }
 
-// batchEnded: the batch/v1 Job is complete, or has failed.
-func batchEnded(job *unstructured.Unstructured) bool {
-	return history.Is(job, "Complete") || history.Is(job, "Failed")
-}
-
 func batchSuspended(job *unstructured.Unstructured) bool {
 	if job == nil {
 		return false
@@ -197,38 +187,4 @@ func batchSuspended(job *unstructured.Unstructured) bool {
 // rests: the batch/v1 Job exists and is suspended, and no pods exist.
 func rests(v history.View) (bool, string) {
 	return batchSuspended(batchJob(v)) && len(v.Pods) == 0, "want a suspended launcher and no pods; " + describe(v)
-}
-
-// launches: the batch/v1 Job exists, and its pod runs.
-func launches(v history.View) (bool, string) {
-	return launcherOf(v) != nil, "want a launcher that runs; " + describe(v)
-}
-
-// launcherOf returns the running pod of the batch/v1 Job, or nil.
-func launcherOf(v history.View) *unstructured.Unstructured {
-	for _, u := range launchersOf(v) {
-		if isRunning(u) {
-			return u
-		}
-	}
-	return nil
-}
-
-// launchersOf returns the pods of the batch/v1 Job.
-func launchersOf(v history.View) []*unstructured.Unstructured {
-	var uid types.UID
-	if job := batchJob(v); job != nil {
-		uid = job.GetUID()
-	}
-	return slices.DeleteFunc(slices.Clone(v.Pods), func(u *unstructured.Unstructured) bool { return uid == "" || history.Owner(u) != uid })
-}
-
-func isLauncher(job string, pod *unstructured.Unstructured) bool {
-	return strings.HasPrefix(pod.GetName(), job+"-launcher")
-}
-
-// isOver: the job is over. A malformed job may still be repaired.
-func isOver(job *unstructured.Unstructured) bool {
-	state := history.State(job)
-	return state.Type == "Succeeded" || state.Type == "Failed" && state.Reason != "InvalidSpec"
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"stoic/test/faults/oracle"
@@ -16,7 +15,7 @@ import (
 type Operator struct {
 	Name    string
 	Package string   // what is built
-	Args    []string // of its command line; see sandbox.Options.Operator
+	Args    []string // of its command line; see test/operator.Options
 	// User is the service account that the operator runs as, and Permissions are the manifests that grant it its rights.
 	User        string
 	Permissions []string
@@ -27,19 +26,6 @@ type Operator struct {
 	// Unwatched are the resources of dependents that the operator creates and never reads again.
 	Unwatched []schema.GroupVersionResource
 	Rules     oracle.Rules
-	// Statuses are what the operator never writes into a status, as merge patches, by name.
-	Statuses map[string]any
-	// Labels are those of dependents by which the operator knows them. Selected is the one without which it does not see them, if
-	// it does not restore that label. OwnerAnnotation names the owner of a dependent that no owner reference reaches. Ledger is
-	// an annotation of the object itself whose content must not be lost. "": there is none. Others edit all of them (G11).
-	Labels          []string
-	Selected        string
-	OwnerAnnotation string
-	Ledger          string
-	// IsForeign reports whether an object that looks like a dependent is the user's; nil: there is none.
-	IsForeign func(*unstructured.Unstructured) bool
-	// Goals whose cases are tried, such as G1; nil is all.
-	Goals     []string
 	Scenarios []Scenario
 }
 
@@ -58,31 +44,11 @@ func Operators() []*Operator {
 	return all
 }
 
-// All returns all scenarios, operator by operator.
-func All() (all []Scenario) {
-	for _, o := range Operators() {
-		all = append(all, o.Scenarios...)
-	}
-	return all
-}
-
-// Own returns the dependents among some objects, without the foreign ones.
-func (o *Operator) Own(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-	return slices.DeleteFunc(slices.Clone(objects), func(u *unstructured.Unstructured) bool {
-		return o.IsForeign != nil && o.IsForeign(u)
-	})
-}
-
-// AllDependents returns the resources of all dependents, including those that the operator does not watch.
-func (o *Operator) AllDependents() []schema.GroupVersionResource {
-	return slices.Concat(o.Dependents, o.Unwatched)
-}
-
 // Resources returns what a history of these scenarios must watch.
 func Resources(scenarios []Scenario) []schema.GroupVersionResource {
 	found := map[schema.GroupVersionResource]bool{core("events"): true}
 	for _, s := range scenarios {
-		for _, r := range slices.Concat([]schema.GroupVersionResource{s.Resource}, s.Operator.AllDependents(), s.Dependents) {
+		for _, r := range slices.Concat([]schema.GroupVersionResource{s.Resource}, s.Operator.Dependents, s.Operator.Unwatched, s.Dependents) {
 			found[r] = true
 		}
 	}

@@ -29,8 +29,6 @@ type Scenario struct {
 	Flags []string
 	// Paths are those of the fields for which the job is rejected at some point of its run.
 	Paths []string
-	// Writes is how many writes an operator makes at most in a run without faults, without events; 0 is not checked.
-	Writes int
 	// Manifest returns the object of that name, in YAML. {namespace} and {elsewhere} are replaced; see Places.
 	Manifest func(name string) string
 	Steps    []Step
@@ -46,8 +44,6 @@ type Step struct {
 	Name string
 	When Check
 	Do   func(context.Context, Actor) error
-	// Spoils: it makes a valid job malformed.
-	Spoils bool
 }
 
 // Actor takes the steps as the user, the kubelets and the schedulers, with an administrator's permissions.
@@ -62,20 +58,12 @@ type Places struct{ Namespace, Elsewhere string }
 
 // Subject returns the subject of the run, if the object has that name.
 func (s Scenario) Subject(p Places, name string) history.Subject {
-	subject := history.Subject{Resource: s.Resource, Namespace: p.Namespace, Name: name, Of: Resources([]Scenario{s})}
-	if p.Elsewhere != "" {
-		subject.Also = []string{p.Elsewhere}
-	}
-	return subject
+	return history.Subject{Resource: s.Resource, Namespace: p.Namespace, Name: name, Also: p.Elsewhere}
 }
 
 // fill replaces {name}, {namespace} and {elsewhere} by their values in the run of a subject.
 func fill(text string, s history.Subject) string {
-	elsewhere := ""
-	if len(s.Also) > 0 {
-		elsewhere = s.Also[0]
-	}
-	return strings.NewReplacer("{name}", s.Name, "{namespace}", s.Namespace, "{elsewhere}", elsewhere).Replace(text)
+	return strings.NewReplacer("{name}", s.Name, "{namespace}", s.Namespace, "{elsewhere}", s.Also).Replace(text)
 }
 
 // Run creates the object and takes the steps when their time comes, until the run is at its end.

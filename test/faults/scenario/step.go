@@ -45,13 +45,6 @@ func edit(what string, when Check, patch string) Step {
 	})
 }
 
-// spoil is the user's step: an edit that makes the object malformed.
-func spoil(when Check, patch string) Step {
-	s := edit("malformed", when, patch)
-	s.Spoils = true
-	return s
-}
-
 // holds reports whether a merge patch would change nothing.
 func holds(found, patch any) bool {
 	wanted, isObject := patch.(map[string]any)
@@ -101,27 +94,6 @@ func end(name string, n int, code int64, when Check) Step {
 	}
 	return stepOf(fmt.Sprintf("pod %s ends with %d", name, code), isDone, all(runs(name), isNth(n, name), when), func(ctx context.Context, a Actor, v history.View) error {
 		return a.conclude(ctx, v.Pod(v.Name+"-"+name), code)
-	})
-}
-
-// endLauncher is a kubelet's step: the n-th pod of the launcher's batch/v1 Job that ends by itself does so, with an exit code.
-func endLauncher(n int, code int64, when Check) Step {
-	isDone := func(v history.View) (bool, string) {
-		job := batchJob(v)
-		count := 0
-		for _, u := range launchersOf(v) {
-			if hasEnded(u) {
-				count++
-			}
-		}
-		if job != nil {
-			failed, _, _ := unstructured.NestedInt64(job.Object, "status", "failed")
-			count = max(count, int(failed))
-		}
-		return count >= n || job != nil && batchEnded(job) || v.Job != nil && isOver(v.Job), describe(v)
-	}
-	return stepOf(fmt.Sprintf("launcher %d ends with %d", n, code), isDone, all(launches, when), func(ctx context.Context, a Actor, v history.View) error {
-		return a.conclude(ctx, launcherOf(v), code)
 	})
 }
 

@@ -27,35 +27,8 @@ func training() *Operator {
 		CRDs:       []string{"deploy/crd", "test/fixtures/podgroups-volcano.yaml"},
 		Resource:   TFJobs(),
 		Dependents: []schema.GroupVersionResource{core("pods"), core("services"), core("configmaps"), core("serviceaccounts"), rbac("roles"), rbac("rolebindings")},
-		Labels: []string{"training.kubeflow.org/job-name", "training.kubeflow.org/operator-name", "training.kubeflow.org/replica-index", "training.kubeflow.org/replica-type",
-			"training.kubeflow.org/job-role"},
-		Selected:  "training.kubeflow.org/operator-name",
-		Ledger:    "training.kubeflow.org/ledger",
-		Rules:     jobRules(needs(gatesV1), launcherLast),
-		Statuses:  jobStatuses(),
-		Scenarios: slices.Concat(endings(), edits(), deletions(), others(), mpiScenarios()),
-	}
-}
-
-// jobRules returns the rules of all jobs, and some more of MPIJobs.
-func jobRules(more ...func(*oracle.Case) []string) oracle.Rules {
-	rules := oracle.Jobs()
-	rules.Always = append(more, rules.Always...)
-	return rules
-}
-
-// jobStatuses returns statuses of jobs that no operator writes, as merge patches.
-func jobStatuses() map[string]any {
-	return map[string]any{
-		"nothing at all":             nil,
-		"conditions null":            map[string]any{"conditions": nil},
-		"counts of a million":        map[string]any{"replicaStatuses": map[string]any{"Worker": map[string]any{"active": 1000000, "succeeded": -5}}},
-		"an unknown replica":         map[string]any{"replicaStatuses": map[string]any{"Nobody": map[string]any{"failed": 3}}},
-		"no start time":              map[string]any{"startTime": nil},
-		"completed in the future":    map[string]any{"completionTime": "2199-01-01T00:00:00Z"},
-		"started long ago":           map[string]any{"startTime": "1970-01-01T00:00:00Z"},
-		"a condition without a type": map[string]any{"conditions": []any{map[string]any{"type": "", "status": "True"}}},
-		"Running and not Running":    map[string]any{"conditions": []any{map[string]any{"type": "Running", "status": "True"}, map[string]any{"type": "Running", "status": "False"}}},
+		Rules:      oracle.Jobs(),
+		Scenarios:  slices.Concat(endings(), edits(), deletions(), others(), mpiScenarios()),
 	}
 }
 
@@ -152,7 +125,7 @@ func edits() []Scenario {
 			Steps:    []Step{edit("repair", isRejected(path), right), end("worker-0", 1, 0, always)},
 			End:      all(state("Succeeded"), pods("worker-0 Succeeded"))},
 		{Name: "running-malformed-repaired", Paths: []string{path}, Manifest: tfJob("", workers(1, "")),
-			Steps: []Step{spoil(runs("worker-0"), wrong), edit("repair", isRejected(path), right),
+			Steps: []Step{edit("malformed", runs("worker-0"), wrong), edit("repair", isRejected(path), right),
 				end("worker-0", 1, 0, always)},
 			End: all(state("Succeeded"), pods("worker-0 Succeeded"))},
 	}

@@ -48,8 +48,6 @@ type watch struct {
 	*apimodel.Watch
 	from   *process
 	events *apimodel.Events
-	// held: the watcher holds the events until a list has returned the current version of the store. It retries a list that fails.
-	held bool
 }
 
 var (
@@ -148,13 +146,6 @@ func (g *gate) open() []*watch {
 // reply sends the answer to a request.
 func (g *gate) reply(q *request, a apimodel.Answer, err error) {
 	g.remove(q)
-	if a.Code == http.StatusOK && q.reflects() && !q.Watch {
-		for _, w := range g.open() { // the list has returned the current version of the store, so watches pass on what they held
-			if w.from == q.from && w.Resource.Plural == q.Resource {
-				w.held = false
-			}
-		}
-	}
 	q.answers <- result{a, err}
 }
 
@@ -195,8 +186,7 @@ func (g *gate) watch(q *request, version int64) apimodel.Answer {
 		return apimodel.Answer{Code: code, Body: body}
 	}
 	wanted.Position = version
-	since, named := q.since()
-	w := &watch{Watch: wanted, from: q.from, events: apimodel.NewEvents(), held: named && since > 0 && !wanted.Initial}
+	w := &watch{Watch: wanted, from: q.from, events: apimodel.NewEvents()}
 	if wanted.Initial {
 		w.events.Send(g.model.Begin(wanted, version))
 	}

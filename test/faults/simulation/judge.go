@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -17,11 +16,10 @@ import (
 	"stoic/test/faults/proxy"
 )
 
-// evidence is what the oracle judges: the requests of all processes, with what their senders knew. Its clock is the version of the
-// model, as many commits happen at one simulated time.
+// evidence is what the oracle judges: the requests of all processes. Its clock is the version of the model, as many commits happen at one
+// simulated time.
 type evidence struct {
 	journal []proxy.Entry
-	knows   []map[string]int64 // by the number of the entry
 	// malformed are the paths of the problems in specs, by UID and generation of the job.
 	malformed map[string]string
 }
@@ -40,7 +38,6 @@ func (e *evidence) record(q *request, version int64, a apimodel.Answer) {
 	if steps := strings.Split(q.URL.Path, "/"); steps[1] == "apis" {
 		group = steps[2]
 	}
-	e.knows = append(e.knows, maps.Clone(q.from.knows))
 	e.journal = append(e.journal, proxy.Entry{
 		Request: proxy.Request{Number: len(e.journal), Verb: verbs[q.Method], Group: group, Resource: resource, Subresource: subresource,
 			Namespace: q.Namespace, Name: name, Query: q.query, Body: q.Body},
@@ -77,14 +74,13 @@ func (s *schedule) history() *history.Run {
 func (s *schedule) limits() oracle.Limits {
 	return oracle.Limits{
 		Edited:    s.user.tampered,
-		Known:     func(e proxy.Entry, resource string) time.Time { return at(s.evidence.knows[e.Number][resource]) },
 		Malformed: func(job *unstructured.Unstructured) string { return s.evidence.malformed[generationOf(job)] },
 	}
 }
 
 // judge judges all requests and all versions.
 func (s *schedule) judge() {
-	for _, v := range oracle.Always(oracle.Informed(), s.history(), s.evidence.journal, nil, s.limits()) {
+	for _, v := range oracle.Always(oracle.Disturbed(), s.history(), s.evidence.journal, s.limits()) {
 		s.violated("%s", v.Text)
 	}
 }

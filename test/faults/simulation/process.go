@@ -12,8 +12,6 @@ type process struct {
 	dead bool // guarded by gate.mu
 	stop context.CancelFunc
 	done chan struct{}
-	// knows is, for each resource, a version: no reconcile that runs can be based on an older one.
-	knows map[string]int64
 	// failures counts, for each resource that it has begun to list or watch, the failed requests. Guarded by gate.mu.
 	failures map[string]int
 }
@@ -36,27 +34,6 @@ func backOff(failures int) time.Duration {
 		d = min(2*d, longest)
 	}
 	return d + 1200*time.Millisecond
-}
-
-// observe records how much of the history a process has observed. While a reconcile runs it may still act on what the process
-// knew when the reconcile began; when the process has no request in flight, no reconcile runs. A watch that was cut and restarts
-// holds its events until a list has returned the current version of the store, which may fail several times.
-func (p *process) observe() {
-	listing := map[string]bool{}
-	for _, q := range p.gate.requests() {
-		switch {
-		case q.from != p || q.Resource == "events" || q.discovers():
-		case q.reflects():
-			listing[q.Resource] = true
-		default:
-			return
-		}
-	}
-	for _, w := range p.gate.open() {
-		if resource := w.Resource.Plural; w.from == p && !w.held && !listing[resource] {
-			p.knows[resource] = max(p.knows[resource], w.Position)
-		}
-	}
 }
 
 // missing returns how long at most a reflector of the process waits; 0 if none does.

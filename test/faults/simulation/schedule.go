@@ -135,15 +135,12 @@ func (s *schedule) warmUp() {
 // settle waits until nothing moves in any process.
 func (s *schedule) settle() {
 	synctest.Wait()
-	for _, p := range s.running {
-		p.observe()
-	}
 	s.Steps++
 }
 
 // start runs one more process of the operator.
 func (s *schedule) start() {
-	p := &process{id: len(s.processes), gate: s.gate, failures: map[string]int{}, knows: map[string]int64{}, done: make(chan struct{})}
+	p := &process{id: len(s.processes), gate: s.gate, failures: map[string]int{}, done: make(chan struct{})}
 	c, err := controller.New(controller.Options{
 		Config: &rest.Config{Host: "http://model", QPS: -1, Transport: apimodel.Transport(p.send), ContentConfig: rest.ContentConfig{ContentType: jsonType}},
 		Name:   operator.Name, Watches: operator.Watches([]*training.Kind{s.manifest.kind}, operator.NewMetrics(prometheus.NewRegistry())),
