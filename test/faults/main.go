@@ -40,7 +40,7 @@ func parse(args []string, out io.Writer) (options, error) {
 		}
 	}, out)
 	f.Uint64Var(&o.selection.Seed, "seed", 1, "chooses samples; the same seed tries the same cases")
-	f.StringVar(&o.operator, "operator", "", "command line of the `operator`; {kubeconfig}, {namespace}, {metrics}, {probes} and {flags} are replaced (default: built from here)")
+	f.StringVar(&o.operator, "operator", "", "command line of the `operator`; {kubeconfig}, {namespace}, {metrics} and {probes} are replaced (default: built from here)")
 	f.StringVar(&o.subject, "subject", "", "comma-separated `operators` whose scenarios are tried: "+strings.Join(operatorNames(), ", ")+" (default: all; with -operator, which takes one: training)")
 	f.IntVar(&o.sandboxes, "sandboxes", 24, "operators that run at the same time")
 	f.StringVar(&o.goals, "goals", "", "comma-separated `goals`, such as G1,G3 (default: all); G0 is only the runs without faults")

@@ -72,7 +72,7 @@ type attempt struct {
 
 // crash kills the operator and starts it again.
 func (a *attempt) crash() {
-	if err := a.worker.restart(a.Scenario.Flags); err != nil {
+	if err := a.worker.restart(); err != nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.failed = append(a.failed, err)
@@ -100,7 +100,7 @@ func (a *attempt) travel(ctx context.Context, version int) error {
 	}
 	streams.AsOf(versions[version].Object.GetResourceVersion())
 	defer streams.Present()
-	if err := a.worker.start(a.Scenario.Flags); err != nil {
+	if err := a.worker.start(); err != nil {
 		return err
 	}
 	a.hasTravelled = true
@@ -128,7 +128,7 @@ func (s *Stage) try(ctx context.Context, c Case, w *worker) Result {
 	a.reference, _ = s.reference(c.Scenario.Name)
 	result := Result{Case: c}
 	_ = w.trouble() // of the time before
-	err := w.serve(c.Scenario.Flags)
+	err := w.serve()
 	if err == nil {
 		err = s.run(ctx, a, &result)
 	}
@@ -268,7 +268,7 @@ func (s *Stage) judge(a *attempt, failure error) (found []oracle.Violation) {
 		notice += busyNotice
 	}
 	found = append(found, oracle.Judge(a.Scenario.Operator.Rules, a.run, a.track.Journal(), a.reference.Reference, oracle.Limits{
-		Writes: a.Scenario.Operator.Rules.Writes(a.reference.Writes) + a.act.writes, Notice: notice, Paths: a.Scenario.Paths})...)
+		Writes: a.act.writes, Notice: notice, Paths: a.Scenario.Paths})...)
 	if a.act.isBlind {
 		for _, e := range a.createdTwice() {
 			add("O2", fmt.Sprintf("write %d creates %s %s, which exists", e.Number, e.Resource, e.Name))

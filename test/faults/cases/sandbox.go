@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"k8s.io/client-go/rest"
@@ -16,7 +15,7 @@ import (
 )
 
 // worker tries one case after another, each with an object of a new name, with one operator behind a proxy. The operator keeps running
-// between cases, as operators do, unless it was killed or the next case needs other flags.
+// between cases, as operators do, unless it was killed.
 type worker struct {
 	scenario.Places
 	command []string // of the operator
@@ -26,7 +25,6 @@ type worker struct {
 
 	mu      sync.Mutex
 	process *operator.Process // nil: it does not run
-	flags   []string
 }
 
 // openWorker starts the proxy. The operator's user reaches the API server by upstream.
@@ -51,33 +49,32 @@ func (w *worker) kubeconfig() string { return filepath.Join(w.dir, "kubeconfig")
 // log returns the operator's log file: the output of all its processes, one after another.
 func (w *worker) log() string { return filepath.Join(w.dir, "operator.log") }
 
-// serve makes sure that an operator runs with these flags. One that runs with others is killed.
-func (w *worker) serve(flags []string) error {
+// serve makes sure that an operator runs.
+func (w *worker) serve() error {
 	w.mu.Lock()
-	isServing := slices.Equal(flags, w.flags) && w.process != nil && w.process.Alive()
+	isServing := w.process != nil && w.process.Alive()
 	w.mu.Unlock()
 	if isServing {
 		return nil
 	}
 	_ = w.kill() // one that has ended by itself concerns the case before
-	return w.start(flags)
+	return w.start()
 }
 
 // restart kills the operator and starts it again.
-func (w *worker) restart(flags []string) error {
+func (w *worker) restart() error {
 	if err := w.kill(); err != nil {
 		return err
 	}
-	return w.start(flags)
+	return w.start()
 }
 
 // start starts an operator; none may be running.
-func (w *worker) start(flags []string) (err error) {
+func (w *worker) start() (err error) {
 	w.proxy.Resume()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.flags = flags
-	w.process, err = operator.Start(operator.Options{Command: w.command, Kubeconfig: w.kubeconfig(), Namespace: w.Namespace, Flags: flags, Log: w.log()})
+	w.process, err = operator.Start(operator.Options{Command: w.command, Kubeconfig: w.kubeconfig(), Namespace: w.Namespace, Log: w.log()})
 	return err
 }
 

@@ -28,7 +28,9 @@ type Mutation struct {
 	// Contradicts: the schema declares the type of the place, and the new value has another.
 	Contradicts bool
 	steps       []any // keys of objects (string) and indices of lists (int)
-	change      func(holder any, step any) any
+	value       any
+	isAbsent    bool   // the place is removed
+	renamed     string // the field gets this name; "": it has none
 }
 
 // Name returns a name that is unique among the mutations of an object: "spec.target: the number 7".
@@ -36,66 +38,39 @@ func (m Mutation) Name() string { return m.Path + ": " + m.What }
 
 // Apply returns the object with the change in it. The argument is not changed; both share what is not on the path.
 func (m Mutation) Apply(object map[string]any) map[string]any {
-	changed, _ := apply(object, m.steps, m.change).(map[string]any)
+	changed, _ := m.apply(object, m.steps).(map[string]any)
 	return changed
 }
 
-// apply changes the holder of the last step. Missing objects along the path are made.
-func apply(v any, steps []any, change func(holder, step any) any) any {
-	if len(steps) == 1 {
-		return change(v, steps[0])
+// apply returns a copy of what holds the place. Missing objects along the path are made.
+func (m Mutation) apply(holder any, steps []any) any {
+	if len(steps) == 0 {
+		return m.value
 	}
 	if i, isIndex := steps[0].(int); isIndex {
-		list, _ := v.([]any)
+		list, _ := holder.([]any)
 		copied := slices.Clone(list)
-		copied[i] = apply(list[i], steps[1:], change)
+		if len(steps) == 1 && m.isAbsent {
+			return slices.Delete(copied, i, i+1)
+		}
+		copied[i] = m.apply(list[i], steps[1:])
 		return copied
-	}
-	object, _ := v.(map[string]any)
-	copied := maps.Clone(object)
-	if copied == nil {
-		copied = map[string]any{}
 	}
 	key := fmt.Sprint(steps[0])
-	copied[key] = apply(object[key], steps[1:], change)
+	object, _ := holder.(map[string]any)
+	copied := maps.Clone(object)
+	switch {
+	case copied == nil:
+		copied = map[string]any{}
+	case len(steps) == 1 && m.renamed != "":
+		copied[m.renamed] = copied[key]
+	}
+	if len(steps) == 1 && m.isAbsent {
+		delete(copied, key)
+		return copied
+	}
+	copied[key] = m.apply(object[key], steps[1:])
 	return copied
-}
-
-// put returns a change that sets a value.
-func put(value any) func(holder, step any) any {
-	return func(holder, step any) any {
-		if list, isList := holder.([]any); isList {
-			copied := slices.Clone(list)
-			if i, isIndex := step.(int); isIndex {
-				copied[i] = value
-			}
-			return copied
-		}
-		object, _ := holder.(map[string]any)
-		copied := maps.Clone(object)
-		if copied == nil {
-			copied = map[string]any{}
-		}
-		copied[fmt.Sprint(step)] = value
-		return copied
-	}
-}
-
-// rename returns a change that gives a field another name; "": it removes the field, or the item of a list.
-func rename(to string) func(holder, step any) any {
-	return func(holder, step any) any {
-		if list, isList := holder.([]any); isList {
-			i, _ := step.(int)
-			return slices.Delete(slices.Clone(list), i, i+1)
-		}
-		object, _ := holder.(map[string]any)
-		copied := maps.Clone(object)
-		if to != "" {
-			copied[to] = copied[fmt.Sprint(step)]
-		}
-		delete(copied, fmt.Sprint(step))
-		return copied
-	}
 }
 
 type value struct {
@@ -146,15 +121,15 @@ func All(object map[string]any, schema *Schema) []Mutation {
 		for _, key := range []string{"example.com/x", "training.kubeflow.org/job-name", "training.kubeflow.org/ledger", "test.example.com/operator", "kueue.x-k8s.io/queue-name"} {
 			for _, v := range l.values {
 				if text, isText := v.is.(string); isText && (field == "annotations" || len(text) < 64) {
-					l.add([]any{"metadata", field, key}, v.what, put(v.is))
+					l.add([]any{"metadata", field, key}, v.what, v.is)
 				}
 			}
 		}
 	}
 	owner := map[string]any{"apiVersion": "nobody.example.com/v1", "kind": "Nobody", "name": "nobody", "uid": "7b0f2d34-0000-0000-0000-000000000000", "blockOwnerDeletion": true}
-	l.add([]any{"metadata", "ownerReferences"}, "an owner that does not exist, of no kind", put([]any{owner}))
+	l.add([]any{"metadata", "ownerReferences"}, "an owner that does not exist, of no kind", []any{owner})
 	for _, finalizer := range []string{"example.com/hold", "orphan", "foregroundDeletion"} {
-		l.add([]any{"metadata", "finalizers"}, finalizer, put([]any{finalizer}))
+		l.add([]any{"metadata", "finalizers"}, finalizer, []any{finalizer})
 	}
 	return l.all
 }
@@ -166,8 +141,8 @@ type lister struct {
 	all    []Mutation
 }
 
-func (l *lister) add(steps []any, what string, change func(holder, step any) any) *Mutation {
-	l.all = append(l.all, Mutation{Path: pathOf(steps), Part: l.part, What: what, steps: slices.Clone(steps), change: change})
+func (l *lister) add(steps []any, what string, value any) *Mutation {
+	l.all = append(l.all, Mutation{Path: pathOf(steps), Part: l.part, What: what, steps: slices.Clone(steps), value: value})
 	return &l.all[len(l.all)-1]
 }
 
@@ -175,25 +150,27 @@ func (l *lister) add(steps []any, what string, change func(holder, step any) any
 func (l *lister) walk(steps []any, old any, here *Schema) {
 	l.replace(steps, here)
 	key, isField := steps[len(steps)-1].(string)
-	l.add(steps, "absent", rename(""))
+	l.add(steps, "absent", nil).isAbsent = true
 	if isField && len(steps) > 1 {
 		for _, to := range []string{strings.ToUpper(key), key + "s", key + " "} {
-			l.add(steps, fmt.Sprintf("its name is %q", to), rename(to))
+			m := l.add(steps, fmt.Sprintf("its name is %q", to), nil)
+			m.isAbsent = true
+			m.renamed = to
 		}
 	}
 	switch old := old.(type) {
 	case string:
-		l.add(steps, "its text and a blank", put(old+" "))
-		l.add(steps, "its text in upper case", put(strings.ToUpper(old)))
+		l.add(steps, "its text and a blank", old+" ")
+		l.add(steps, "its text in upper case", strings.ToUpper(old))
 	case int64:
-		l.add(steps, "its number as a text", put(fmt.Sprint(old))).Contradicts = contradicts(here, "")
+		l.add(steps, "its number as a text", fmt.Sprint(old)).Contradicts = contradicts(here, "")
 	case []any:
-		l.add(steps, "its items twice", put(append(slices.Clone(old), old...)))
+		l.add(steps, "its items twice", append(slices.Clone(old), old...))
 		for i := range old {
 			l.walk(append(steps, i), old[i], declared(here, i))
 		}
 	case map[string]any:
-		l.add(append(steps, "unheardOf"), "an unknown field", put("x"))
+		l.add(append(steps, "unheardOf"), "an unknown field", "x")
 		for _, name := range slices.Sorted(maps.Keys(old)) {
 			l.walk(append(steps, name), old[name], declared(here, name))
 		}
@@ -211,7 +188,7 @@ func (l *lister) walk(steps []any, old any, here *Schema) {
 // replace lists every value at a place.
 func (l *lister) replace(steps []any, here *Schema) {
 	for _, v := range l.values {
-		l.add(steps, v.what, put(v.is)).Contradicts = contradicts(here, v.is)
+		l.add(steps, v.what, v.is).Contradicts = contradicts(here, v.is)
 	}
 }
 

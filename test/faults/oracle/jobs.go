@@ -18,7 +18,6 @@ func Jobs() Rules {
 		Status: history.JobStatus,
 		Owner:  history.Owner,
 		Always: []func(*Case) []string{onePod, final, pods},
-		Writes: Usual,
 	}
 }
 

@@ -43,17 +43,12 @@ type Rules struct {
 	Owner func(*unstructured.Unstructured) types.UID
 	// Always are the rules that hold at every version of every object (O6).
 	Always []func(*Case) []string
-	// Writes returns how many writes may be made without faults, where the reference has some.
-	Writes func(reference int) int
 }
-
-// Usual returns how many writes any operator may make.
-func Usual(reference int) int { return 3*reference + 20 }
 
 // Limits are the allowances beyond the reference; zero means the default.
 type Limits struct {
-	Writes int // what the rules say
-	Events int // 3 times, and 10
+	// Writes is how many more may be made than are usual for the reference: three times as many, and 20.
+	Writes int
 	// Notice is how long after a deletion was reported the operator may not know of it, for example because the proxy holds its
 	// watches. The default is one second.
 	Notice time.Duration
@@ -119,8 +114,8 @@ func Judge(rules Rules, run *history.Run, journal []proxy.Entry, against Referen
 	add("O2", counts("deleted", against.Deleted, found.Deleted)...)
 	add("O5", c.reported()...)
 	all = append(all, c.always()...)
-	add("O6", atMost("writes", found.Writes, orElse(limits.Writes, rules.Writes(against.Writes)))...)
-	add("O6", atMost("events", found.Events, orElse(limits.Events, 3*against.Events+10))...)
+	add("O6", atMost("writes", found.Writes, 3*against.Writes+20+limits.Writes)...)
+	add("O6", atMost("events", found.Events, 3*against.Events+10)...)
 	return all
 }
 
@@ -136,13 +131,6 @@ func (c *Case) always() (found []Violation) {
 		}
 	}
 	return found
-}
-
-func orElse(limit, usual int) int {
-	if limit > 0 {
-		return limit
-	}
-	return usual
 }
 
 func atMost(what string, n, limit int) []string {

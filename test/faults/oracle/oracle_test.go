@@ -173,14 +173,6 @@ func TestEachOracle(t *testing.T) {
 				s.tell(fmt.Sprintf("ADDED Event e%d e%d", i, i), "")
 			}
 		}, "O6", "14 events, at most 13", nil},
-		"more writes than the plan allows": {func(s *story) {
-			s.limits.Writes = 2
-			s.ask("patch tfjobs job", "", "")
-		}, "O6", "3 writes, at most 2", nil},
-		"more events than the plan allows": {func(s *story) {
-			s.limits.Events = 1
-			s.tell("ADDED Event f f", "")
-		}, "O6", "2 events, at most 1", nil},
 		"a pod in the place of one that failed as it was deleted": {func(s *story) {
 			s.tell("MODIFIED Pod job-worker-1 p1", strings.Replace(pod("j", "1", "Failed"), "{metadata: {", `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", `, 1))
 			s.tell("ADDED Pod job-worker-1 p3", pod("j", "1", "Running"))
@@ -242,7 +234,6 @@ func TestAllowed(t *testing.T) {
 		"a look at somebody else's pod": func(s *story) {
 			s.tell("ADDED Pod job-worker-7 p7", pod("other", "7", "Running"))
 			s.ask("get pods job-worker-7", "", "")
-			s.limits.Writes = 2 // which there are: a read is none
 		},
 		"a pod that has become ours": func(s *story) {
 			s.tell("ADDED Pod job-worker-7 p7", pod("other", "7", "Failed"))

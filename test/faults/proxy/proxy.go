@@ -68,6 +68,7 @@ func Start(upstream *rest.Config) (*Proxy, error) {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(base)
 			r.Out.Header.Del("Authorization")
+			r.Out.Header.Del("Accept-Encoding") // lines of plain text can be told apart
 		},
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}

@@ -25,7 +25,7 @@ func fooBars() *Operator {
 	const deploy = "examples/operators/foobar/deploy/"
 	return &Operator{
 		Name: "foobar", Package: "./examples/operators/foobar/cmd",
-		Args: []string{"--kubeconfig", "{kubeconfig}", "--namespace", "{namespace}", "--metrics-bind-address", "0", "--health-probe-bind-address", "0", "{flags}"},
+		Args: []string{"--kubeconfig", "{kubeconfig}", "--namespace", "{namespace}", "--metrics-bind-address", "0", "--health-probe-bind-address", "0"},
 		User: "system:serviceaccount:test-operators:foobar-operator", Permissions: []string{deploy + "namespace.yaml", deploy + "rbac.yaml"},
 		// These schemas accept anything: a malformed FooBar must reach the operator. It watches ClusterFooBars, too.
 		CRDs:       []string{"test/fixtures/foobars-open.yaml", "test/fixtures/clusterfoobars-open.yaml"},
@@ -34,7 +34,6 @@ func fooBars() *Operator {
 		Rules: oracle.Rules{
 			Status: fooBarStatus,
 			Owner:  fooBarOwner,
-			Writes: func(reference int) int { return 2*reference + 10 },
 		},
 		Scenarios: fooBarScenarios(),
 	}

@@ -48,7 +48,7 @@ func Operators() []*Operator {
 func Resources(scenarios []Scenario) []schema.GroupVersionResource {
 	found := map[schema.GroupVersionResource]bool{core("events"): true}
 	for _, s := range scenarios {
-		for _, r := range slices.Concat([]schema.GroupVersionResource{s.Resource}, s.Operator.Dependents, s.Operator.Unwatched, s.Dependents) {
+		for _, r := range slices.Concat([]schema.GroupVersionResource{s.Resource}, s.Operator.Dependents, s.Operator.Unwatched) {
 			found[r] = true
 		}
 	}

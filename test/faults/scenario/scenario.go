@@ -23,10 +23,6 @@ type Scenario struct {
 	Name     string
 	Operator *Operator // whose scenario it is
 	Resource schema.GroupVersionResource
-	// Dependents are further resources of dependents, beyond those of the operator's other scenarios.
-	Dependents []schema.GroupVersionResource
-	// Flags that the operator needs. Operators with other flags must not see the job.
-	Flags []string
 	// Paths are those of the fields for which the job is rejected at some point of its run.
 	Paths []string
 	// Manifest returns the object of that name, in YAML. {namespace} and {elsewhere} are replaced; see Places.

@@ -97,88 +97,35 @@ func end(name string, n int, code int64, when Check) Step {
 	})
 }
 
-// restart is a kubelet's step: the containers of the first pod of that name fail and restart in place.
-func restart(name string, when Check) Step {
-	return stepOf("pod "+name+" restarts in place", hasRestarted(name), when, func(ctx context.Context, a Actor, v history.View) error {
-		return a.report(ctx, v.Pod(v.Name+"-"+name), "Running", func(container map[string]any) {
-			at := time.Now().UTC().Format(time.RFC3339)
-			container["restartCount"] = int64(1)
-			container["lastState"] = map[string]any{"terminated": map[string]any{"exitCode": int64(1), "reason": "Error", "finishedAt": at}}
-			container["state"] = map[string]any{"running": map[string]any{"startedAt": at}}
-		})
-	})
-}
-
-// hasRestarted: the containers of a pod have restarted.
-func hasRestarted(name string) Check {
-	return func(v history.View) (bool, string) {
-		if pod := v.Pod(v.Name + "-" + name); pod != nil {
-			list, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
-			for _, c := range list {
-				container, _ := c.(map[string]any)
-				if n, _, _ := unstructured.NestedInt64(container, "restartCount"); n > 0 {
-					return true, ""
-				}
-			}
-		}
-		return false, describe(v)
-	}
-}
-
-// conclude ends a pod.
+// conclude ends a pod, as its kubelet, if the pod has not changed since it was seen.
 func (a Actor) conclude(ctx context.Context, pod *unstructured.Unstructured, code int64) error {
+	if pod == nil {
+		return fmt.Errorf("job %s/%s: the pod is gone", a.Namespace, a.Job)
+	}
 	phase, reason := "Succeeded", "Completed"
 	if code != 0 {
 		phase, reason = "Failed", "Error"
 	}
-	return a.report(ctx, pod, phase, func(container map[string]any) {
-		at := time.Now().UTC().Format(time.RFC3339)
-		container["ready"] = false
-		container["started"] = false
-		container["state"] = map[string]any{"terminated": map[string]any{"exitCode": code, "reason": reason, "finishedAt": at}}
-	})
-}
-
-// report writes a new status of a pod, as its kubelet, if the pod has not changed since it was seen.
-func (a Actor) report(ctx context.Context, pod *unstructured.Unstructured, phase string, change func(container map[string]any)) error {
-	if pod == nil {
-		return fmt.Errorf("job %s/%s: the pod is gone", a.Namespace, a.Job)
-	}
 	list, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
 	for _, c := range list {
-		if container, ok := c.(map[string]any); ok {
-			change(container)
+		container, isObject := c.(map[string]any)
+		if !isObject {
+			continue
 		}
+		container["ready"] = false
+		container["started"] = false
+		container["state"] = map[string]any{"terminated": map[string]any{"exitCode": code, "reason": reason, "finishedAt": time.Now().UTC().Format(time.RFC3339)}}
 	}
-	status := map[string]any{"phase": phase, "containerStatuses": list}
-	if phase != "Running" {
-		status["conditions"] = []any{map[string]any{"type": "Ready", "status": "False"}, map[string]any{"type": "ContainersReady", "status": "False"}}
-	}
-	return a.patchStatus(ctx, pod, types.StrategicMergePatchType, status)
-}
-
-// patchStatus patches the status of an object, if the object has not changed since it was seen.
-func (a Actor) patchStatus(ctx context.Context, u *unstructured.Unstructured, kind types.PatchType, status map[string]any) error {
+	status := map[string]any{"phase": phase, "containerStatuses": list,
+		"conditions": []any{map[string]any{"type": "Ready", "status": "False"}, map[string]any{"type": "ContainersReady", "status": "False"}}}
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": u.GetUID(), "resourceVersion": u.GetResourceVersion()}, "status": status})
+		"metadata": map[string]any{"uid": pod.GetUID(), "resourceVersion": pod.GetResourceVersion()}, "status": status})
 	if err != nil {
 		return fmt.Errorf("write a status: %w", err)
 	}
-	now, err := a.objectsLike(u).Patch(ctx, u.GetName(), kind, patch, metav1.PatchOptions{}, "status")
+	now, err := a.objectsLike(pod).Patch(ctx, pod.GetName(), types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil {
-		return fmt.Errorf("patch the status of %s %s/%s: %w", u.GetKind(), a.Namespace, u.GetName(), err)
+		return fmt.Errorf("patch the status of pod %s/%s: %w", a.Namespace, pod.GetName(), err)
 	}
 	return a.Run.AwaitReported(ctx, now)
-}
-
-// admit is a gang scheduler's step: it admits the pods of the job's group.
-func admit() Step {
-	hasGroup := func(v history.View) (bool, string) { return v.Dependent("PodGroup") != nil, describe(v) }
-	return Step{Name: "admit the group", When: hasGroup, Do: func(ctx context.Context, a Actor) error {
-		group := a.Run.View().Dependent("PodGroup")
-		if group == nil {
-			return fmt.Errorf("job %s/%s: its group is gone", a.Namespace, a.Job)
-		}
-		return a.patchStatus(ctx, group, types.MergePatchType, map[string]any{"phase": "Inqueue"})
-	}}
 }

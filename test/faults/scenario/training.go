@@ -22,21 +22,21 @@ func jobsOf(version, plural string) schema.GroupVersionResource {
 func training() *Operator {
 	return &Operator{
 		Name: "training", Package: ".",
-		Args: []string{"controller", "--kubeconfig", "{kubeconfig}", "--namespace", "{namespace}", "--metrics-bind-address", "0", "--health-probe-bind-address", "0", "{flags}"},
+		Args: []string{"controller", "--kubeconfig", "{kubeconfig}", "--namespace", "{namespace}", "--metrics-bind-address", "0", "--health-probe-bind-address", "0"},
 		User: "system:serviceaccount:kubeflow:training-operator", Permissions: []string{"deploy/namespace.yaml", "deploy/rbac"},
-		CRDs:       []string{"deploy/crd", "test/fixtures/podgroups-volcano.yaml"},
+		CRDs:       []string{"deploy/crd"},
 		Resource:   TFJobs(),
 		Dependents: []schema.GroupVersionResource{core("pods"), core("services"), core("configmaps"), core("serviceaccounts"), rbac("roles"), rbac("rolebindings")},
 		Rules:      oracle.Jobs(),
-		Scenarios:  slices.Concat(endings(), edits(), deletions(), others(), mpiScenarios()),
+		Scenarios:  slices.Concat(endings(), edits(), deletions(), mpiScenarios()),
 	}
 }
 
-// replicaType is one replica type of a TFJob, with fields beside replicas, in the spec of the pod and in the container.
+// replicaType is one replica type of a TFJob, with fields beside replicas, and in the container.
 type replicaType struct {
-	name                   string
-	replicas               int
-	fields, pod, container string
+	name              string
+	replicas          int
+	fields, container string
 }
 
 // tfJob returns the manifest of a TFJob.
@@ -49,11 +49,7 @@ func tfJob(policy string, rtypes ...replicaType) func(string) string {
 			if r.fields != "" {
 				fmt.Fprintf(&text, "      %s\n", r.fields)
 			}
-			text.WriteString("      template:\n        spec:\n")
-			if r.pod != "" {
-				fmt.Fprintf(&text, "          %s\n", r.pod)
-			}
-			text.WriteString("          containers:\n          - name: tensorflow\n            image: training:1\n")
+			text.WriteString("      template:\n        spec:\n          containers:\n          - name: tensorflow\n            image: training:1\n")
 			if r.container != "" {
 				fmt.Fprintf(&text, "            %s\n", r.container)
 			}
@@ -76,18 +72,12 @@ func endings() []Scenario {
 		{Name: "fail", Manifest: tfJob(clean, workers(2, "restartPolicy: Never")),
 			Steps: []Step{end("worker-1", 1, 1, runs("worker-0"))},
 			End:   all(state("Failed"), pods())},
-		{Name: "restart-in-place", Manifest: tfJob("", workers(1, "restartPolicy: OnFailure")),
-			Steps: []Step{restart("worker-0", runs("worker-0")), end("worker-0", 1, 0, hasRestarted("worker-0"))},
-			End:   all(state("Succeeded"), pods("worker-0 Succeeded"))},
 		{Name: "exit-code-retry", Manifest: tfJob("", workers(2, "restartPolicy: ExitCode")),
 			Steps: []Step{end("worker-0", 1, 137, runs("worker-1")), end("worker-0", 2, 0, runs("worker-1"))},
 			End:   all(state("Succeeded"), pods("worker-0 Succeeded", "worker-1 Running"))},
 		{Name: "backoff-limit", Manifest: tfJob(running+", backoffLimit: 1", workers(1, "restartPolicy: ExitCode")),
 			Steps: []Step{end("worker-0", 1, 137, always), end("worker-0", 2, 137, always)},
 			End:   all(state("Failed"), pods("worker-0 Failed"))},
-		{Name: "backoff-limit-in-place", Manifest: tfJob(running+", backoffLimit: 1", workers(1, "restartPolicy: OnFailure")),
-			Steps: []Step{restart("worker-0", runs("worker-0"))},
-			End:   all(state("Failed"), pods())},
 		// The limit is set once the pods run: counted from the beginning, it could be reached while the operator is down.
 		{Name: "deadline", Manifest: tfJob(running, workers(1, "")),
 			Steps: []Step{edit("set a deadline", runs("worker-0"), `{"spec":{"runPolicy":{"activeDeadlineSeconds":5}}}`)},
@@ -148,42 +138,4 @@ func deletions() []Scenario {
 		deletion("delete-orphan", metav1.DeletePropagationOrphan, all(isGone, pods("worker-0 Running", "worker-1 Running"))),
 		again,
 	}
-}
-
-// others returns the scenarios that need more than pods and services.
-func others() []Scenario {
-	return []Scenario{
-		// No Volcano scheduler places pods here, so their template names the scheduler that exists.
-		{Name: "gang", Flags: []string{"--gang-scheduler-name=volcano"}, Dependents: []schema.GroupVersionResource{{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"}},
-			Manifest: tfJob("cleanPodPolicy: Running", replicaType{name: "Worker", replicas: 2, pod: "schedulerName: default-scheduler"}),
-			Steps:    []Step{admit(), end("worker-0", 1, 0, runs("worker-1"))},
-			End:      all(state("Succeeded"), pods("worker-0 Succeeded"), dependents())},
-		// The coscheduling plugin's group has no CRD here. The job waits, and can be suspended meanwhile.
-		{Name: "gang-without-crd", Flags: []string{"--gang-scheduler-name=default-scheduler"}, Manifest: tfJob("", workers(2, "")),
-			Steps: []Step{edit("suspend", has("Created"), suspend)},
-			End:   all(state("Suspended"), pods(), dependents())},
-		{Name: "elastic", Resource: jobsOf("v1", "pytorchjobs"), Manifest: elastic,
-			Dependents: []schema.GroupVersionResource{{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}},
-			Steps: []Step{edit("two workers", all(runs("worker-0"), dependents("HorizontalPodAutoscaler")), `{"spec":{"pytorchReplicaSpecs":{"Worker":{"replicas":2}}}}`),
-				end("worker-1", 1, 0, runs("worker-0")), end("worker-0", 1, 0, always)},
-			End: all(state("Succeeded"), pods("worker-0 Succeeded", "worker-1 Succeeded"), dependents())},
-	}
-}
-
-func elastic(job string) string {
-	return fmt.Sprintf(`apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-metadata: {name: %s}
-spec:
-  elasticPolicy:
-    minReplicas: 1
-    maxReplicas: 3
-    metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: "0.5"}}}]
-  pytorchReplicaSpecs:
-    Worker:
-      replicas: 1
-      template:
-        spec:
-          containers: [{name: pytorch, image: "training:1"}]
-`, job)
 }
