@@ -1,7 +1,6 @@
 package apimodel
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -73,32 +72,6 @@ func TestPodLifecycle(t *testing.T) {
 	}
 }
 
-func TestSelectedWatch(t *testing.T) {
-	w := New(noon, served()...)
-	ask(t, w, 201, "POST", podPath, jsonType, aPod)
-	ask(t, w, 200, "PATCH", podPath+"/p", mergeType, `{"metadata":{"labels":{"x":"other"}}}`)
-	ask(t, w, 200, "PATCH", podPath+"/p", mergeType, `{"metadata":{"labels":{"z":"unseen"}}}`)
-	ask(t, w, 200, "PATCH", podPath+"/p", mergeType, `{"metadata":{"labels":{"x":"y"}}}`)
-	r, err := http.NewRequest("GET", "http://model/api/v1/pods?watch=1&labelSelector=x%3Dy&resourceVersion=100", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	watch, code, body := w.Watching(r)
-	if watch == nil || !IsWatch(r) {
-		t.Fatalf("the watch is refused: %d %s", code, body)
-	}
-	var reported []string
-	for _, c := range w.Seen(watch, watch.Since) {
-		reported = append(reported, fmt.Sprint(c.Type, " ", Get(c.Tree, "metadata", "labels", "x"), " ", Get(c.Tree, "metadata", "resourceVersion")))
-	}
-	if got := strings.Join(reported, ", "); got != "ADDED y 101, DELETED y 102, ADDED y 104" {
-		t.Errorf("a watcher of x=y is told %s", got)
-	}
-	if first := string(w.Begin(watch, w.Version())); first != "" {
-		t.Errorf("it begins with %s", first)
-	}
-}
-
 func TestPastAndCompaction(t *testing.T) {
 	w := New(noon, served()...)
 	ask(t, w, 201, "POST", podPath, jsonType, aPod)
@@ -110,29 +83,6 @@ func TestPastAndCompaction(t *testing.T) {
 	w.Compact(102)
 	ask(t, w, 410, "GET", past, "", "")
 	ask(t, w, 504, "GET", podPath+"?resourceVersion=999", "", "")
-}
-
-func TestGenerationsAndStatus(t *testing.T) {
-	w := New(noon, served()...)
-	made := ask(t, w, 201, "POST", jobPath, jsonType, `{"apiVersion":"kubeflow.org/v1","kind":"TFJob","metadata":{"name":"j"},"spec":{"n":1},"status":{"s":1}}`)
-	if made["status"] != nil {
-		t.Errorf("an author can set the status: %v", made["status"])
-	}
-	generation := func(want int64, of map[string]any) {
-		t.Helper()
-		if got := Get(of, "metadata", "generation"); got != want {
-			t.Errorf("generation %v, want %d", got, want)
-		}
-	}
-	generation(1, ask(t, w, 200, "PATCH", jobPath+"/j/status", mergeType, `{"metadata":{"labels":{"a":"b"}},"spec":{"n":2},"status":{"s":2}}`))
-	now := w.Object("tfjobs", "a", "j")
-	if Get(now, "spec", "n") != int64(1) || Get(now, "metadata", "labels") != nil || Get(now, "status", "s") != int64(2) {
-		t.Errorf("a write of the status changed more: %s", encode(now))
-	}
-	generation(2, ask(t, w, 200, "PATCH", jobPath+"/j", mergeType, `{"spec":{"n":2},"status":{"s":3}}`))
-	if got := Get(w.Object("tfjobs", "a", "j"), "status", "s"); got != int64(2) {
-		t.Errorf("a write of the spec changed the status to %v", got)
-	}
 }
 
 // TestClosedNamespace: a controller cannot create objects in a namespace that is being deleted.

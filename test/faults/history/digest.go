@@ -43,6 +43,7 @@ func (v View) Mask(text string) string {
 	if v.Job != nil {
 		text = mask(text, string(v.Job.GetUID()), "UID")
 	}
+	text = generatedVolume.ReplaceAllLiteralString(text, "kube-api-access-"+Generated)
 	return mask(text, v.Name, "JOB")
 }
 
@@ -150,29 +151,10 @@ func maskSpec(spec map[string]any) {
 		delete(spec, "clusterIP")
 		delete(spec, "clusterIPs")
 	}
-	generated := func(list any) any {
-		items, ok := list.([]any)
-		if !ok {
-			return list
-		}
-		return slices.DeleteFunc(slices.Clone(items), func(item any) bool {
-			m, _ := item.(map[string]any)
-			name, _ := m["name"].(string)
-			return strings.HasPrefix(name, "kube-api-access-")
-		})
-	}
-	if volumes, ok := spec["volumes"]; ok {
-		spec["volumes"] = generated(volumes)
-	}
-	for _, field := range []string{"containers", "initContainers"} {
-		containers, _ := spec[field].([]any)
-		for _, c := range containers {
-			if m, ok := c.(map[string]any); ok && m["volumeMounts"] != nil {
-				m["volumeMounts"] = generated(m["volumeMounts"])
-			}
-		}
-	}
 }
+
+// generatedVolume matches the name of the volume of a service account's token.
+var generatedVolume = regexp.MustCompile(`kube-api-access-\w+`)
 
 // JobStatus returns the state of a job: its last condition that is True, the counts, and which times are set.
 func JobStatus(u *unstructured.Unstructured) map[string]any {

@@ -55,7 +55,6 @@ func mpiScenarios() []Scenario {
 		one     = "replicas: 1,"
 		two     = "replicas: 2,"
 		retry   = "restartPolicy: ExitCode,"
-		account = `{"spec":{"mpiReplicaSpecs":{"Launcher":{"template":{"spec":{"serviceAccountName":"{name}-own","containers":[{"name":"mpi","image":"mpi:1"}]}}}}}}`
 	)
 	job := func(policy, launcher, worker string) func(string) string {
 		return mpiJob("v1", "", policy, launcher, worker)
@@ -86,12 +85,6 @@ func mpiScenarios() []Scenario {
 		{Name: "mpi-scale", Manifest: job("", "", two),
 			Steps: []Step{edit("three workers", started, scaled(3)), edit("one worker", all(runs("worker-2"), discovers(3, 3)), scaled(1))},
 			End:   all(state("Running"), active(1), at("launcher Running", "worker-0 Running"), discovers(1, 1))},
-		// The operator's own service account is deleted, and the binding is for the user's, which the operator does not create for
-		// existing pods.
-		{Name: "mpi-account", Manifest: job(running, "", two),
-			Steps: []Step{edit("another account", started, account),
-				end("launcher", 1, 0, all(isBound("{name}-own"), discovers(2, 2), dependents("ConfigMap", "Role", "RoleBinding")))},
-			End: all(state("Succeeded"), pods("launcher Succeeded"), dependents("ConfigMap", "Role", "RoleBinding"))},
 		again,
 	}
 	for i := range scenarios {
@@ -149,22 +142,6 @@ func discovers(running, hosts int) Check {
 		found := strings.Count(script, "echo ")
 		lines := strings.Count(file, "\n")
 		return found == running && lines == hosts, fmt.Sprintf("the ConfigMap names %d running workers of %d, want %d of %d; %s", found, lines, running, hosts, describe(v))
-	}
-}
-
-// isBound: the RoleBinding is for that service account only.
-func isBound(account string) Check {
-	return func(v history.View) (bool, string) {
-		binding := v.Dependent("RoleBinding")
-		if binding == nil {
-			return false, "no RoleBinding; " + describe(v)
-		}
-		subjects, _, _ := unstructured.NestedSlice(binding.Object, "subjects")
-		if len(subjects) != 1 {
-			return false, fmt.Sprintf("%d subjects", len(subjects))
-		}
-		subject, _ := subjects[0].(map[string]any)
-		return subject["name"] == fill(account, v.Subject), fmt.Sprintf("it is bound to %v", subject["name"])
 	}
 }
 

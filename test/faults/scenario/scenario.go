@@ -109,19 +109,15 @@ func (a Actor) Primary() dynamic.ResourceInterface {
 	return a.Client.Resource(s.Resource).Namespace(s.Namespace)
 }
 
+// create creates the object of a scenario if it does not exist.
 func (a Actor) create(ctx context.Context, s Scenario) error {
 	u := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(fill(s.Manifest(a.Job), a.Run.Subject())), &u.Object); err != nil {
 		return fmt.Errorf("read the manifest of scenario %s: %w", s.Name, err)
 	}
-	return a.store(ctx, a.Primary(), u)
-}
-
-// store creates an object if it does not exist.
-func (a Actor) store(ctx context.Context, objects dynamic.ResourceInterface, u *unstructured.Unstructured) error {
-	made, err := objects.Create(ctx, u, metav1.CreateOptions{})
+	made, err := a.Primary().Create(ctx, u, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		made, err = objects.Get(ctx, u.GetName(), metav1.GetOptions{})
+		made, err = a.Primary().Get(ctx, u.GetName(), metav1.GetOptions{})
 	}
 	if err != nil {
 		return fmt.Errorf("create %s %s/%s: %w", u.GetKind(), a.Namespace, u.GetName(), err)
