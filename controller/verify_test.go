@@ -159,7 +159,7 @@ func TestNeverShown(t *testing.T) {
 	server.Await(t, "the pod", func() bool { return len(s.names("pods")) == 1 })
 	s.fails("a-worker-0", 137)
 	later := func(holds func() bool) func() bool { // the caches are behind for too long, and the replica's pause ends
-		return func() bool { now.pass(20 * time.Millisecond); return holds() }
+		return func() bool { now.pass(200 * time.Millisecond); return holds() }
 	}
 	server.Await(t, "the end of the failed pod", later(func() bool { return s.count("DELETE pods") == 1 }))
 	server.Await(t, "its successor", later(func() bool { return s.count("POST pods") == 2 }))
@@ -479,7 +479,7 @@ func TestRewoundStore(t *testing.T) {
 	rewind()
 	s.put(job("b", 1, `{}`))
 	later := func(holds func() bool) func() bool { // caches that never reach the versions known before are given up
-		return func() bool { now.pass(20 * time.Millisecond); return holds() }
+		return func() bool { now.pass(200 * time.Millisecond); return holds() }
 	}
 	server.Await(t, "the children of the next job", later(func() bool { return len(s.names("pods")) == 2 && len(s.names("services")) == 2 }))
 	s.phase("a-worker-0", "Succeeded")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -146,6 +147,13 @@ func TestFieldsAsEncodingJSON(t *testing.T) {
 		"an array":                       asDecoded[struct{ A [3]int }](`{"A":[1,2,3]}`),
 		"an array that lacks items":      asDecoded[struct{ A [3]int }](`{"A":[1]}`),
 		"an array of bytes":              asDecoded[struct{ A [2]byte }](`{"A":[1,2]}`),
+		"any JSON, where null is a value": asDecoded[struct {
+			Values map[string]apiextensionsv1.JSON
+			Raw    map[string]json.RawMessage
+			Any    map[string]any
+			List   []any
+			Items  []apiextensionsv1.JSON
+		}](`{"Values":{"a":null,"b":{"c":null}},"Raw":{"a":null,"d":[null]},"Any":{"a":null,"d":[null],"e":"f"},"List":[null,"a",[null]],"Items":[null,"a",[null]]}`),
 		"an array of any JSON":           asDecoded[struct{ A [2]any }](`{"A":[null,{"b":null}]}`),
 		"bytes":                          asDecoded[struct{ A []byte }](`{"A":"aGk="}`),
 		"bytes of a type of their own":   asDecoded[struct{ A []octet }](`{"A":"aGk="}`),

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -279,29 +278,6 @@ func TestTypedHead(t *testing.T) {
 	}
 }
 
-// TestConditionThatLacksAField: a missing field of a condition is read as empty, so the condition read differs from the stored one.
-// It is written again, even if the operator changes nothing else. An API server with the schema of a condition does not store one
-// that lacks a field.
-func TestConditionThatLacksAField(t *testing.T) {
-	for field, unfit := range map[string]bool{"": false, "observedGeneration": false, "type": true, "status": true, "lastTransitionTime": true, "reason": true, "message": true} {
-		stored := map[string]any{"type": "Ready", "status": "True", "observedGeneration": int64(1), "lastTransitionTime": "2026-01-02T03:04:05Z", "reason": "R", "message": ""}
-		delete(stored, field)
-		u := gadgetIn(map[string]any{"target": "x"}, map[string]any{"status": map[string]any{"conditions": []any{stored}}})
-		got := Typed[gadget](gadgets())(u)
-		if got.StatusUnfit != unfit || len(got.Head.Status.(*gadgetStatus).Conditions) != 1 {
-			t.Errorf("without %q: unfit %t, %+v", field, got.StatusUnfit, got.Head.Status)
-		}
-		if field == "" {
-			continue
-		}
-		stored[field] = nil // what a zero time is written as, so that to write it again changes nothing
-		unfit = unfit && field != "lastTransitionTime"
-		if got := Typed[gadget](gadgets())(u); got.StatusUnfit != unfit {
-			t.Errorf("%q is null: unfit %t, %+v", field, got.StatusUnfit, got.Head.Status)
-		}
-	}
-}
-
 // nullStruct has a MarshalJSON that writes null.
 type nullStruct struct{}
 
@@ -345,38 +321,6 @@ func TestNullInAStatus(t *testing.T) {
 		if got, want := unfit(raw), written != nil; got != want {
 			t.Errorf("%s is null, and written as %v: unfit %t", field, written, got)
 		}
-	}
-}
-
-// loose has fields that allow any JSON.
-type loose struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              struct {
-		Values map[string]apiextensionsv1.JSON `json:"values,omitempty"`
-		Raw    map[string]json.RawMessage      `json:"raw,omitempty"`
-		Any    map[string]any                  `json:"any,omitempty"`
-		List   []any                           `json:"list,omitempty"`
-		Items  []apiextensionsv1.JSON          `json:"items,omitempty"`
-	} `json:"spec"`
-}
-
-// TestNullInAnyJSON: where any JSON is allowed, null is a value like any other, and is decoded as encoding/json decodes it.
-func TestNullInAnyJSON(t *testing.T) {
-	value := func() any { return map[string]any{"a": nil, "b": map[string]any{"c": nil}, "d": []any{nil}, "e": "f"} }
-	items := []any{nil, "a", nil, []any{nil}}
-	u := gadgetIn(map[string]any{"values": value(), "raw": value(), "any": value(), "list": items, "items": items})
-	text, err := u.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := &loose{}
-	if err := json.Unmarshal(text, want); err != nil {
-		t.Fatal(err)
-	}
-	got := Typed[loose](gadgets())(u)
-	if diff := cmp.Diff(want, got.Object); diff != "" || len(sentences(got)) > 0 {
-		t.Errorf("%v (-encoding/json +got):\n%s", sentences(got), diff)
 	}
 }
 

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -154,6 +155,7 @@ func TestUnknownChildren(t *testing.T) {
 	if got := d.Of(owner); !got.Unknown || got.Why != "" || !d.Ready() || d.Known() || d.Version() != "" {
 		t.Errorf("before anything is asked: %+v, ready: %v", got, d.Ready())
 	}
+	d.pause = func(ctx context.Context, _ time.Duration) { pause(ctx, 5*time.Millisecond) }
 	server.Background(t, d.Serve)
 	changed := func(what, why string, unknown bool) {
 		t.Helper()

@@ -146,40 +146,6 @@ func free(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestOwnMetrics: an operator's own metrics are served beside those of the engine. Two of one name end the program.
-func TestOwnMetrics(t *testing.T) {
-	s := server.New(t)
-	counter := func() prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: "gadget_operator_restarts_total", Help: "Restarts."})
-	}
-	restarts := counter()
-	restarts.Add(3)
-	p := gadgets()
-	p.Collectors = []prometheus.Collector{restarts}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var f flags
-	all := pflag.NewFlagSet(p.Name, pflag.ContinueOnError)
-	f.register(all, p.Name, p.Watches)
-	if err := all.Parse([]string{"--kubeconfig", kubeconfig(t, s.Listen(t)), "--metrics-bind-address", free(t), "--health-probe-bind-address=0"}); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- p.run(ctx, f, io.Discard) }()
-	text := awaitMetrics(t, f.metrics.Address, "gadget_operator_restarts_total 3")
-	if !strings.Contains(text, "gadget_operator_build_info{") {
-		t.Errorf("the metrics of the engine are missing:\n%s", text)
-	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	p.Collectors = append(p.Collectors, counter())
-	if err := p.run(t.Context(), f, io.Discard); err == nil || !strings.HasPrefix(err.Error(), "register the operator's own metrics: ") {
-		t.Errorf("two metrics of one name: %v", err)
-	}
-}
-
 // awaitMetrics returns the metrics at an address once they have a line.
 func awaitMetrics(t *testing.T, address, line string) (text string) {
 	t.Helper()
@@ -201,18 +167,30 @@ func awaitMetrics(t *testing.T, address, line string) (text string) {
 	return text
 }
 
-// TestMetricsOfAnyOperator: the engine's metrics have the operator's name, or one that all operators share, and promlint accepts all of
-// them, including those of the libraries.
-func TestMetricsOfAnyOperator(t *testing.T) {
+// TestMetrics: the engine's metrics have the operator's name, or one that all operators share, and the operator's own are served beside
+// them. promlint accepts all of them, including those of the libraries. Two metrics of one name end the program.
+func TestMetrics(t *testing.T) {
 	s := server.New(t)
-	registry := NewRegistry()
+	counter := func() prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "gadget_operator_restarts_total", Help: "Restarts."})
+	}
+	restarts := counter()
+	restarts.Add(3)
+	p := gadgets()
+	p.Collectors = []prometheus.Collector{restarts}
 	ctx, stop := context.WithCancel(t.Context())
-	address, ended := free(t), make(chan error, 1)
-	process := Process{Registry: registry, Version: "v1", UserAgent: "gadget-operator", Metrics: MetricsFlags{Address: address}, Probes: "0",
-		Controller: controller.Options{Name: "gadget-operator", Config: s.Config(), Watches: gadgets().Watches, Workers: 1, EventQPS: 5, Log: zap.NewNop()}}
-	go func() { ended <- process.Run(ctx) }()
-	text := awaitMetrics(t, address, `leader_election_master_status{name="gadget-operator"} 1`)
-	for _, sample := range []string{`gadget_operator_build_info{goversion="go`, `gadget_operator_reconcile_errors_total{class="panic",kind="Gadget"} 0`,
+	defer stop()
+	var f flags
+	all := pflag.NewFlagSet(p.Name, pflag.ContinueOnError)
+	f.register(all, p.Name, p.Watches)
+	if err := all.Parse([]string{"--kubeconfig", kubeconfig(t, s.Listen(t)), "--metrics-bind-address", free(t), "--health-probe-bind-address=0"}); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- p.run(ctx, f, io.Discard) }()
+	text := awaitMetrics(t, f.metrics.Address, `leader_election_master_status{name="gadget-operator"} 1`)
+	for _, sample := range []string{"gadget_operator_restarts_total 3", `gadget_operator_build_info{goversion="go`,
+		`gadget_operator_reconcile_errors_total{class="panic",kind="Gadget"} 0`,
 		`gadget_operator_objects_converted_total{kind="Gadget",result="rejected"} 0`, `gadget_operator_converter_panics_total{kind="Gadget"} 0`,
 		`gadget_operator_cached_objects{kind="Gadget"} 0`, `controller_runtime_reconcile_total{controller="gadgets",result="error"} 0`,
 		`controller_runtime_reconcile_time_seconds_count{controller="gadgets"} 0`} {
@@ -227,6 +205,10 @@ func TestMetricsOfAnyOperator(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+	p.Collectors = append(p.Collectors, counter())
+	if err := p.run(t.Context(), f, io.Discard); err == nil || !strings.HasPrefix(err.Error(), "register the operator's own metrics: ") {
+		t.Errorf("two metrics of one name: %v", err)
 	}
 }
 
