@@ -39,7 +39,7 @@ func demand(t *testing.T) {
 	if os.Geteuid() != 0 {
 		missing = append(missing, "root")
 	}
-	for _, program := range []string{"apt-get", "dpkg-deb", "perl", "ip", "mount", "nsenter", "go"} {
+	for _, program := range []string{"apt-get", "dpkg-deb", "perl", "ip", "mount", "unshare", "nsenter", "go"} {
 		if _, err := exec.LookPath(program); err != nil {
 			missing = append(missing, "the program "+program)
 		}

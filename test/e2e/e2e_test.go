@@ -29,7 +29,6 @@ func TestRealNode(t *testing.T) {
 	t.Run("lost leader", func(t *testing.T) { lostLeader(t, s) })
 	t.Run("drained node", func(t *testing.T) { drained(t, s) })
 	t.Run("the chart takes over", func(t *testing.T) { byHelm(t, s) })
-	t.Run("the chart alone", func(t *testing.T) { freshByHelm(t, s) })
 	s.serveV2beta1(t)
 	group(t, s, "with MPIJobs of v2beta1", map[string]func(*testing.T, *system){"over ssh": overSSH})
 }

@@ -167,25 +167,6 @@ func byHelm(t *testing.T, s *system) {
 	}
 }
 
-// freshByHelm: where only the operator's CRDs are left, the chart alone installs an operator that runs a job.
-func freshByHelm(t *testing.T, s *system) {
-	ns := s.namespace(t, "fresh")
-	s.helm(t, "uninstall", "training-operator", "--namespace=kubeflow")
-	s.kubectl(t, "", "delete", "pod", "training-operator-test", "--namespace=kubeflow", "--ignore-not-found") // of helm test, which leaves it for its log
-	s.await(t, "kubeflow", "the operator to be gone", func() (bool, string) {
-		left := s.kubectl(t, "", "get", "deployments,services,serviceaccounts,roles,pods", "--namespace=kubeflow", "--output=name")
-		return !strings.Contains(left, "training-operator"), left
-	})
-	s.kubectl(t, workers("job", 2, "Never", "", "echo trained"), "apply", "--namespace="+ns, "-f", "-") // no operator serves the CRDs
-	image, tag := supplies.Split(supplies.Operator)
-	s.helm(t, "install", "training-operator", filepath.Join(s.root, "deploy/chart"), "--namespace=kubeflow", "--wait", "--timeout=4m",
-		"--set=image.repository="+image, "--set-string=image.tag="+tag)
-	s.succeeds(t, ns, "tfjob/job")
-	if diff := cmp.Diff([]string{"trained"}, s.lines(t, ns, "job-worker-0", "trained")); diff != "" {
-		t.Errorf("what the worker said (-want +got):\n%s", diff)
-	}
-}
-
 func (s *system) helm(t *testing.T, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(s.node.Context(), jobTimeout)

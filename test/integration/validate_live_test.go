@@ -13,8 +13,8 @@ import (
 	"stoic/training/kinds"
 )
 
-// TestValidateLive: `stoic validate --live` reports about stored objects what an operator that starts later reports in events, word for word. The CRD is the
-// open one: it accepts everything.
+// TestValidateLive: `stoic validate --live` reports about stored objects what an operator that starts later reports in events, word
+// for word. The CRD is the open one: it accepts everything.
 func TestValidateLive(t *testing.T) {
 	full(t)
 	t.Parallel() // it mostly waits

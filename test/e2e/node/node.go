@@ -55,19 +55,19 @@ func Start(ctx context.Context, s *supplies.Supplies, progress io.Writer) (_ *No
 	if err := n.prepare(); err != nil {
 		return nil, err
 	}
-	if n.sandbox, err = enclose(n.ctx, n.dir, s.Pause); err != nil {
+	if n.sandbox, err = enclose(n.ctx, n.dir, s.Program("pause")); err != nil {
 		return nil, err
 	}
-	plane, kubectl := s.ControlPlane, func(args ...string) []string { return append([]string{s.Kubectl}, n.kubectl(args)...) }
+	plane, kubectl := s.ControlPlane, func(args ...string) []string { return append([]string{s.Program("kubectl")}, n.kubectl(args)...) }
 	ctr := n.ctr()
 	for _, step := range []step{
-		{part: runtime, run: []string{filepath.Join(s.Containerd, runtime), "--config", n.path("containerd.toml"), "--address", socket}, ready: append(ctr, "version")},
+		{part: runtime, run: []string{s.Debian("usr/bin/" + runtime), "--config", n.path("containerd.toml"), "--address", socket}, ready: append(ctr, "version")},
 		{part: store, run: append([]string{plane}, n.storeArguments()...)},
 		{part: server, run: append([]string{plane}, n.serverArguments()...), ready: kubectl("get", "--raw", "/readyz")},
 		{part: controllers, run: append([]string{plane}, n.controllerArguments()...)},
 		{part: scheduler, run: append([]string{plane}, n.schedulerArguments()...)},
-		{part: names, run: []string{s.CoreDNS, "-conf", n.path("Corefile")}},
-		{part: kubelet, run: append([]string{s.Kubelet}, n.kubeletArguments()...), ready: kubectl("wait", "--for=condition=Ready", "--timeout=5s", "node/"+name)},
+		{part: names, run: []string{s.Program("coredns"), "-conf", n.path("Corefile")}},
+		{part: kubelet, run: append([]string{s.Program(kubelet)}, n.kubeletArguments()...), ready: kubectl("wait", "--for=condition=Ready", "--timeout=5s", "node/"+name)},
 	} {
 		if err := n.take(step); err != nil {
 			return nil, err
@@ -200,7 +200,7 @@ func (n *Node) take(s step) error {
 	}
 	c := n.sandbox.command(context.Background(), s.run[0], s.run[1:]...)
 	// Containerd searches its shim there.
-	c.Env = append(c.Env, "PATH="+n.supplies.Containerd+":"+filepath.Dir(n.supplies.Runc)+":"+os.Getenv("PATH"))
+	c.Env = append(c.Env, "PATH="+n.supplies.Debian("usr/bin")+":"+n.supplies.Debian("usr/sbin")+":"+os.Getenv("PATH"))
 	c.Stdout, c.Stderr = log, log
 	err = c.Start()
 	log.Close() // the part has its own
@@ -253,7 +253,7 @@ func (n *Node) Context() context.Context { return n.ctx }
 
 // Kubectl returns a kubectl command of the cluster's admin.
 func (n *Node) Kubectl(ctx context.Context, args ...string) *exec.Cmd {
-	return n.sandbox.command(ctx, n.supplies.Kubectl, n.kubectl(args)...)
+	return n.sandbox.command(ctx, n.supplies.Program("kubectl"), n.kubectl(args)...)
 }
 
 func (n *Node) kubectl(args []string) []string {
@@ -262,7 +262,7 @@ func (n *Node) kubectl(args []string) []string {
 
 // Helm returns a helm command of the same user.
 func (n *Node) Helm(ctx context.Context, args ...string) *exec.Cmd {
-	return n.sandbox.command(ctx, n.supplies.Helm, append([]string{"--kubeconfig", n.secret(admin + ".kubeconfig")}, args...)...)
+	return n.sandbox.command(ctx, n.supplies.Program("helm"), append([]string{"--kubeconfig", n.secret(admin + ".kubeconfig")}, args...)...)
 }
 
 // Task acts on the processes of a container, as "kill", "--signal", "KILL": what a kubelet would not do.
@@ -271,7 +271,7 @@ func (n *Node) Task(verb string, args ...string) error {
 }
 
 func (n *Node) ctr() []string {
-	return []string{filepath.Join(n.supplies.Containerd, "ctr"), "--address", socket, "--namespace", "k8s.io"}
+	return []string{n.supplies.Debian("usr/bin/ctr"), "--address", socket, "--namespace", "k8s.io"}
 }
 
 // Stop ends the node and removes its files.

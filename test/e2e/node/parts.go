@@ -108,7 +108,7 @@ func (n *Node) configure(s *supplies.Supplies) error {
 		return fmt.Errorf("read the limit of open files: %w", err)
 	}
 	for file, content := range map[string]string{
-		"containerd.toml":   fmt.Sprintf(runtimeConfig, supplies.Pause, s.CNI, n.path("cni"), s.Runc, n.path("opt")),
+		"containerd.toml":   fmt.Sprintf(runtimeConfig, supplies.Pause, s.Debian("usr/lib/cni"), n.path("cni"), s.Debian("usr/sbin/runc"), n.path("opt")),
 		"cni/pods.conflist": fmt.Sprintf(networkConfig, bridge, podNetwork, nodeAddress),
 		"kubelet.yaml": fmt.Sprintf(kubeletConfig, socket, cgroup, min(files.Max, 1_000_000), namesAddress, n.path("volume-plugins"), n.secret(authorityFile),
 			n.secret("serving-kubelet.crt"), n.secret("serving-kubelet.key")),
