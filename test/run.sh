@@ -101,8 +101,8 @@ complete() {
     part "module $module" "$module" pkgname -count=1 -timeout 30m ./...
   done
   await_control_plane
-  part "the local control plane's own unit tests" localcluster pkgname ./access ./kubelet ./plane ./simulation ./supervise
-  part "starting and stopping control planes" . standard-verbose -count=1 -v -parallel 3 -timeout 20m -run '(Cluster|Client|Part|Kubelet|Stores?)' ./cli/cluster
+  part "the local control plane's own unit tests" localcluster pkgname ./kubelet ./plane ./simulation ./supervise
+  part "starting and stopping control planes" . standard-verbose -count=1 -v -parallel 3 -timeout 20m -run "(Cluster|Client|Part|Stores)" ./cli/cluster
   part "operators that stoic init writes" . standard-verbose -count=1 -v -timeout 20m -run '^TestInit(Operator|Prints)$' ./cli
   part "all that make test does not show on a real control plane" . standard-verbose -count=1 -v -parallel "$PARALLEL" -timeout 60m ./test/integration
   part "the tutorial for authors of operators, and clients in every language that is installed" . standard-verbose -count=1 -v -p 1 -timeout 20m ./test/authors ./test/clients

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -134,29 +133,6 @@ func TestParallelBuildsShareOne(t *testing.T) {
 	}
 }
 
-func TestWaitingForALockCanBeCancelled(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	held, err := acquire(t.Context(), path, &steps{out: &transcript{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	var progress transcript
-	if _, err := acquire(ctx, path, &steps{out: &progress}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want the end of the context", err)
-	}
-	if progress.count("another process builds") != 1 {
-		t.Errorf("the wait is silent: %q", progress.text.String())
-	}
-	held.release()
-	again, err := acquire(t.Context(), path, &steps{out: &transcript{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	again.release()
-}
-
 func TestFailedBuildSaysWhyAndLeavesNothing(t *testing.T) {
 	source := tinyModule(t)
 	write(t, filepath.Join(source, "main.go"), "package main\n\nfunc main() { nonsense() }\n")
@@ -239,30 +215,6 @@ func TestFingerprintCoversEverythingThatMatters(t *testing.T) {
 	}
 }
 
-// TestKineIsBuiltApart: KINE has a folder of its own in the cache, and is built when the store needs it.
-func TestKineIsBuiltApart(t *testing.T) {
-	source := tinyModule(t)
-	write(t, filepath.Join(source, "kine", "go.mod"), "module stoic/localcluster/kine\n\ngo 1.26.0\n")
-	write(t, filepath.Join(source, "kine", "main.go"), "package main\n\nfunc main() {}\n")
-	var progress transcript
-	own := buildOnce(t, source, &progress)
-	if n := progress.count("KINE"); n != 0 {
-		t.Errorf("etcd is the store, and KINE is mentioned %d times", n)
-	}
-	for range 2 {
-		options := Options{Source: source, Store: StoreKine, Progress: &progress}
-		if program, err := Build(t.Context(), options); err != nil || program != own {
-			t.Errorf("built %s instead of %s: %v", program, own, err)
-		}
-		if program, err := buildKine(t.Context(), options); err != nil || filepath.Base(program) != "kine" || filepath.Dir(filepath.Dir(program)) == filepath.Dir(filepath.Dir(own)) {
-			t.Errorf("built %s: %v", program, err)
-		}
-	}
-	if n := progress.count("building KINE"); n != 1 {
-		t.Errorf("KINE was built %d times", n)
-	}
-}
-
 func TestCheckStore(t *testing.T) {
 	for store, want := range map[string]string{
 		"": "", "etcd": "", "kine": "", "postgres://u:p@127.0.0.1/kine?sslmode=disable": "", "postgresql://h/d": "", "mysql://u:p@tcp(127.0.0.1:3306)/kine": "",
@@ -308,27 +260,6 @@ func TestAnotherRelease(t *testing.T) {
 	if _, err := Build(t.Context(), options); err == nil || !strings.Contains(err.Error(), "there are go.mod, kubernetes-1.1.mod") {
 		t.Errorf("a release that is not there: %v", err)
 	}
-}
-
-func TestWatcherTellsPackagesFromComplaints(t *testing.T) {
-	var progress transcript
-	w := &watcher{steps: &steps{out: &progress}}
-	for _, piece := range []string{"go: downloading k8s.io/api v0.1.0\nfm", "t\nk8s.io/api/core/v1\n# stoic/x\n", "./main.go:3:1: undefined: x\nlast"} {
-		if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if w.count != 2 || w.current != "k8s.io/api/core/v1" {
-		t.Errorf("%d packages, now at %s", w.count, w.current)
-	}
-	if got, want := w.complaints(), "# stoic/x\n./main.go:3:1: undefined: x\nlast"; got != want {
-		t.Errorf("complaints %q, want %q", got, want)
-	}
-	stop := w.every(time.Millisecond)
-	for progress.count("2 packages compiled, now at k8s.io/api/core/v1") == 0 {
-		runtime.Gosched()
-	}
-	stop()
 }
 
 func TestArguments(t *testing.T) {

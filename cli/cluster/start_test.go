@@ -7,8 +7,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,32 +45,21 @@ func createPod(t *testing.T, client corev1client.CoreV1Interface, name string, p
 	}
 }
 
-// awaitPod reads a pod until the condition holds, and returns it. The pod is nil if there is none.
-func awaitPod(t *testing.T, client corev1client.CoreV1Interface, name, what string, holds func(*corev1.Pod) bool) *corev1.Pod {
+// awaitPhase reads a pod until it is in a phase.
+func awaitPhase(t *testing.T, client corev1client.CoreV1Interface, name string, phase corev1.PodPhase) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		pod, err := client.Pods("default").Get(t.Context(), name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			pod = nil
-		} else if err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
-		if holds(pod) {
-			return pod
+		if pod.Status.Phase == phase {
+			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for the pod %s to be %s: %v", name, what, pod)
+			t.Fatalf("waited in vain for the pod %s to be %s: %v", name, phase, pod)
 		}
 	}
-}
-
-func awaitPhase(t *testing.T, client corev1client.CoreV1Interface, name string, phase corev1.PodPhase) *corev1.Pod {
-	t.Helper()
-	return awaitPod(t, client, name, string(phase), func(pod *corev1.Pod) bool { return pod != nil && pod.Status.Phase == phase })
-}
-
-func exitCode(pod *corev1.Pod) int32 {
-	return pod.Status.ContainerStatuses[0].State.Terminated.ExitCode
 }
 
 // lines is a writer that logs progress to the test.
@@ -160,60 +147,6 @@ func TestFailedPartEndsTheCluster(t *testing.T) {
 	awaitDone(t, c)
 	if c.Err() == nil || !bytes.Contains([]byte(c.Err().Error()), []byte("kube-scheduler ended early")) {
 		t.Errorf("the error does not name the part: %v", c.Err())
-	}
-	if err := c.Stop(); err != nil {
-		t.Error(err)
-	}
-	assertGone(t, c)
-}
-
-// TestKilledPartComesBack: parts are killed and started again, on Linux also when the cache has dropped the binary meanwhile.
-func TestKilledPartComesBack(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a real control plane")
-	}
-	cached, err := Build(t.Context(), Options{Progress: lines{t}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(cached)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(t.TempDir(), "localcluster")
-	if err := os.WriteFile(program, content, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	c := start(t, Options{Program: program})
-	if runtime.GOOS == "linux" { // only Linux finds the file of a running program that was removed
-		if err := os.Remove(program); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, part := range []string{"kube-apiserver", "etcd"} {
-		before := c.PID(part)
-		if err := c.Kill(part); err != nil {
-			t.Fatal(err)
-		}
-		if alive(before) || c.PID(part) != 0 {
-			t.Errorf("%s still runs as process %d", part, before)
-		}
-		if err := c.Kill(part); err == nil {
-			t.Errorf("%s was killed twice", part)
-		}
-		if err := c.Revive(part); err != nil {
-			t.Fatal(err)
-		}
-		if !alive(c.PID(part)) {
-			t.Errorf("%s does not run again", part)
-		}
-	}
-	client := connect(t, c.Kubeconfig())
-	createPod(t, client, "late", corev1.RestartPolicyNever, nil)
-	awaitPhase(t, client, "late", corev1.PodRunning)
-	if err := c.Revive("kubelet"); err == nil {
-		t.Error("a part that does not exist was started")
 	}
 	if err := c.Stop(); err != nil {
 		t.Error(err)

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -42,46 +40,6 @@ func TestUpStartsAgainWhenAPortIsTaken(t *testing.T) {
 		if again := strings.Count(progress.String(), "starting again"); again != attempts-1 {
 			t.Errorf("%s: started again %d times, want %d", message, again, attempts-1)
 		}
-	}
-}
-
-// TestReadyWithItsWords has a part that answers 200 before it can bear the loss of
-// another part, as the controller manager does.
-func TestReadyWithItsWords(t *testing.T) {
-	asked := 0
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if asked++; asked > 2 {
-			fmt.Fprintln(w, "[+]namespace-controller ok")
-		}
-	}))
-	t.Cleanup(server.Close)
-	c := &client{http: server.Client(), server: server.URL}
-	if err := c.awaitOK(t.Context(), "it is ready", server.URL, "[+]namespace-controller ok", nil); err != nil {
-		t.Fatal(err)
-	}
-	if asked != 3 {
-		t.Errorf("asked %d times, want 3: until the words are there", asked)
-	}
-}
-
-func TestParseOptions(t *testing.T) {
-	dir := t.TempDir()
-	o, err := ParseOptions([]string{
-		"--dir", dir, "--nodes=7", "--audit", "--history", "--temporary", "--crd", "a.yaml", "--crd", "b",
-		"--user", "op=system:serviceaccount:stoic:operator", "--user=bob=bob:x,system:masters",
-	}, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := Options{
-		Dir: dir, Nodes: 7, Audit: true, History: true, Temporary: true, CRDs: []string{"a.yaml", "b"}, Store: "etcd", CRs: "core", Progress: io.Discard,
-		Users: map[string]access.Identity{
-			"op":  {User: "system:serviceaccount:stoic:operator", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:stoic"}},
-			"bob": {User: "bob", Groups: []string{"x", "system:masters"}},
-		},
-	}
-	if !reflect.DeepEqual(o, want) {
-		t.Errorf("got  %+v\nwant %+v", o, want)
 	}
 }
 
