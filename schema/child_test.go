@@ -168,12 +168,12 @@ func TestMetadataOfChildren(t *testing.T) {
 }
 
 func TestPodOf(t *testing.T) {
+	const template = `{"metadata":{"name":"no","labels":{"a":"not"},"annotations":{"b":"<c>"},"finalizers":["d/e"]},"spec":{"younger":{"z":1,"a":null},"containers":[]},"Spec":7,"Metadata":{"finalizers":[]}}`
+	const own = `"labels":{"l":"m"},"name":"p","namespace":"ns","ownerReferences":[{"apiVersion":"g/v1","kind":"FooBar","name":"a","uid":"u","controller":true,"blockOwnerDeletion":true}]}`
 	for template, want := range map[string]string{
-		`{"metadata":{"name":"no","labels":{"a":"not"},"annotations":{"b":"<c>"},"finalizers":["d/e"]},"spec":{"younger":{"z":1,"a":null},"containers":[]},"Spec":7,"Metadata":{"finalizers":[]}}`: `{"apiVersion":"v1","kind":"Pod",` +
-			`"metadata":{"annotations":{"b":"<c>"},"finalizers":["d/e"],"labels":{"l":"m"},"name":"p","namespace":"ns","ownerReferences":[{"apiVersion":"g/v1","kind":"FooBar","name":"a","uid":"u","controller":true,"blockOwnerDeletion":true}]},` +
-			`"spec":{"younger":{"z":1,"a":null},"containers":[]}}`,
-		`{}`:       `{"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"l":"m"},"name":"p","namespace":"ns","ownerReferences":[{"apiVersion":"g/v1","kind":"FooBar","name":"a","uid":"u","controller":true,"blockOwnerDeletion":true}]},"spec":null}`,
-		`nonsense`: `{"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"l":"m"},"name":"p","namespace":"ns","ownerReferences":[{"apiVersion":"g/v1","kind":"FooBar","name":"a","uid":"u","controller":true,"blockOwnerDeletion":true}]},"spec":null}`,
+		template:   `{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"b":"<c>"},"finalizers":["d/e"],` + own + `,"spec":{"younger":{"z":1,"a":null},"containers":[]}}`,
+		`{}`:       `{"apiVersion":"v1","kind":"Pod","metadata":{` + own + `,"spec":null}`,
+		`nonsense`: `{"apiVersion":"v1","kind":"Pod","metadata":{` + own + `,"spec":null}`,
 	} {
 		got := PodOf(owner(false), "p", map[string]string{"l": "m"}, []byte(template))
 		if diff := cmp.Diff(want, string(got.Body)); diff != "" || got.Name != "p" || got.Namespace != "ns" || got.Resource != Pods() {

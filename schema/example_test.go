@@ -5,7 +5,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"stoic/schema"
 )
@@ -57,21 +56,6 @@ func ExampleChild() {
 	// Output:
 	// {"data":{"a":"b"},"metadata":{"resourceVersion":"7","uid":"0002"}}
 	// 0002
-}
-
-// What must be on record before a deletion, and has no place in a status, is an annotation of the object.
-func ExampleAnnotate() {
-	plan := schema.Plan{Rule: "Restart", Annotate: &schema.Annotate{Values: map[string]string{"test.example.com/restarts": "3"}},
-		Delete: []schema.Deletion{{Resource: schema.Pods(), Namespace: "team-a", Name: "web-0", UID: types.UID("0004")}}}
-	fmt.Println(plan.Annotate.Values, plan.Delete[0].Name)
-	// Output: map[test.example.com/restarts:3] web-0
-}
-
-// Only one of two events with the same reason, occasion and key is sent.
-func ExampleEvent() {
-	e := schema.Event{Type: "Normal", Reason: "Moved", Message: "3 of 5 parts are moved", Occasion: "generation 2", Key: "moving", Settle: time.Second, Since: noon}
-	fmt.Println(e.Reason, e.Message)
-	// Output: Moved 3 of 5 parts are moved
 }
 
 // An object without controller, with the labels that an owner claims: see controller.Owned.Claims.

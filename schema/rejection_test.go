@@ -124,24 +124,6 @@ func TestSetCondition(t *testing.T) {
 	}
 }
 
-func TestOwnerText(t *testing.T) {
-	head := &Head{Resource: Resource{Group: "g", Version: "v1", Kind: "FooBar"}}
-	head.Meta.Namespace, head.Meta.Name, head.Meta.UID = "ns", "a", "u"
-	apiVersion, kind, namespace, name, uid, ok := ParseOwnerText(OwnerText(head))
-	if !ok || apiVersion != "g/v1" || kind != "FooBar" || namespace != "ns" || name != "a" || uid != "u" {
-		t.Error(apiVersion, kind, namespace, name, uid, ok)
-	}
-	head.Meta.Namespace = ""
-	if _, _, namespace, name, _, ok := ParseOwnerText(OwnerText(head)); !ok || namespace != "" || name != "a" {
-		t.Error("a cluster-scoped owner", namespace, name, ok)
-	}
-	for _, text := range []string{"", "a b c d", "a b c/d", " b c/d e", "a b c/ e", "a b c/d e f", "a  c/d e"} {
-		if _, _, _, _, _, ok := ParseOwnerText(text); ok {
-			t.Errorf("%q names an owner", text)
-		}
-	}
-}
-
 func TestValidity(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	o := Observed{Head: &Head{Resource: Resource{Kind: "FooBar"}}, Now: now}
@@ -193,11 +175,20 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-func TestLookAgain(t *testing.T) {
-	var p Plan
-	for _, c := range []struct{ ask, want time.Duration }{{0, 0}, {-1, 0}, {5, 5}, {7, 5}, {0, 5}, {-3, 5}, {2, 2}} {
-		if p.LookAgain(c.ask); p.Requeue != c.want {
-			t.Errorf("after %d: %d, want %d", c.ask, p.Requeue, c.want)
+func TestOwnerText(t *testing.T) {
+	head := &Head{Resource: Resource{Group: "g", Version: "v1", Kind: "FooBar"}}
+	head.Meta.Namespace, head.Meta.Name, head.Meta.UID = "ns", "a", "u"
+	apiVersion, kind, namespace, name, uid, ok := ParseOwnerText(OwnerText(head))
+	if !ok || apiVersion != "g/v1" || kind != "FooBar" || namespace != "ns" || name != "a" || uid != "u" {
+		t.Error(apiVersion, kind, namespace, name, uid, ok)
+	}
+	head.Meta.Namespace = ""
+	if _, _, namespace, name, _, ok := ParseOwnerText(OwnerText(head)); !ok || namespace != "" || name != "a" {
+		t.Error("a cluster-scoped owner", namespace, name, ok)
+	}
+	for _, text := range []string{"", "a b c d", "a b c/d", " b c/d e", "a b c/ e", "a b c/d e f", "a  c/d e"} {
+		if _, _, _, _, _, ok := ParseOwnerText(text); ok {
+			t.Errorf("%q names an owner", text)
 		}
 	}
 }

@@ -139,9 +139,3 @@ func readConfiguration(t *testing.T, path string) []*unstructured.Unstructured {
 	}
 	return all
 }
-
-// textAt returns the string at a path, or "".
-func textAt(object map[string]any, path ...string) string {
-	text, _, _ := unstructured.NestedString(object, path...)
-	return text
-}
