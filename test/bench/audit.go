@@ -90,9 +90,9 @@ func count(requests []request, user string, jobs int) map[string]float64 {
 			values[gets]++
 		case r.Verb == "list", r.Verb == "watch":
 		case r.ObjectRef.Resource == "events":
-			values[events] += 1 / float64(jobs)
+			values[events]++
 		default:
-			values[writes] += 1 / float64(jobs)
+			values[writes]++
 		}
 		if r.ResponseStatus.Code == 409 {
 			values[conflicts]++
@@ -111,6 +111,8 @@ func count(requests []request, user string, jobs int) map[string]float64 {
 			created[job] = r.StageTimestamp
 		}
 	}
+	values[writes] /= float64(jobs)
+	values[events] /= float64(jobs)
 	if took := last.Sub(first).Seconds(); took > 0 {
 		values[rate] = float64(dependents) / took
 	}
