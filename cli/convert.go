@@ -18,8 +18,7 @@ import (
 
 // convertFlags are the flags of convert.
 type convertFlags struct {
-	files       []string
-	recursive   bool
+	sourceFlags
 	output      string
 	to          string
 	gpusPerNode int64
@@ -60,7 +59,7 @@ was wrong, 130 it was interrupted.`,
 		},
 	}
 	flags := cmd.Flags()
-	registerFiles(flags, &f.files, &f.recursive)
+	f.sourceFlags.register(flags)
 	flags.StringVarP(&f.output, "output", "o", "yaml", `"yaml" or "json"`)
 	flags.StringVar(&f.to, "to", "v1", `the version to convert to; only "v1"`)
 	flags.Int64Var(&f.gpusPerNode, "gpus-per-node", 0, "how many GPUs, or other processing units, a node has, for MPIJobs of v1alpha1 that name only their sum")
@@ -96,13 +95,13 @@ func (f *convertFlags) check(cmd *cobra.Command) error {
 	case len(f.files) == 0:
 		return command.UsageError(errors.New("nothing to convert: name a file or a folder, or - for standard input"))
 	}
-	return nil
+	return f.sourceFlags.check()
 }
 
 // run converts every document of every file, and continues after a file that it cannot read.
 func (f *convertFlags) run(ctx context.Context, in io.Reader, out, errOut io.Writer) error {
 	c := converting{convertFlags: f}
-	unread := readSources(ctx, f.files, f.recursive, in, c.document)
+	unread := f.sourceFlags.read(ctx, in, c.document)
 	if errors.Is(unread, command.ErrInterrupted) {
 		return unread
 	}

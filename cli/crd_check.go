@@ -19,13 +19,12 @@ import (
 )
 
 type crdCheckFlags struct {
-	files     []string
-	recursive bool
-	output    string
-	ignore    []string
-	ignored   []schema.Code // what ignore names; set by check
-	strict    bool
-	against   []string
+	sourceFlags
+	output  string
+	ignore  []string
+	ignored []schema.Code // what ignore names; set by check
+	strict  bool
+	against []string
 }
 
 func newCRDCheckCommand() *cobra.Command {
@@ -64,7 +63,7 @@ Exit code: 0 no error, 1 an error, or with --strict a warning, 2 a file could no
 		},
 	}
 	flags := cmd.Flags()
-	registerFiles(flags, &f.files, &f.recursive)
+	f.sourceFlags.register(flags)
 	flags.StringVarP(&f.output, "output", "o", "text", `"text", "json" for programs, "github" for GitHub Actions, or "sarif" for code scanning`)
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "pass over problems with this `code`; may be given more than once")
 	flags.BoolVar(&f.strict, "strict", false, "exit with 1 on warnings, too")
@@ -85,8 +84,10 @@ func (f *crdCheckFlags) check() (err error) {
 	case slices.Contains(f.against, "-"):
 		return command.UsageError(errors.New("--against: names a file or a folder; standard input is for what is checked"))
 	}
-	f.ignored, err = codesOf(f.ignore, check.Codes())
-	return err
+	if f.ignored, err = codesOf(f.ignore, check.Codes()); err != nil {
+		return err
+	}
+	return f.sourceFlags.check()
 }
 
 // crdEntry is a CRD in a file.
@@ -137,7 +138,7 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 
 // read finds the CRDs in all files, and continues after a file that it cannot read.
 func (f *crdCheckFlags) read(ctx context.Context, r *report, in io.Reader) (entries []*crdEntry, err error) {
-	unread := readSources(ctx, f.files, f.recursive, in, func(file string, doc document) {
+	unread := f.sourceFlags.read(ctx, in, func(file string, doc document) {
 		r.each(file, doc, func(e entry) {
 			crd, found, is := crdIn(e.raw)
 			if !is {
@@ -201,7 +202,7 @@ func nameIn(raw any) name {
 
 // readOld reads the former CRDs, by name.
 func (f *crdCheckFlags) readOld(ctx context.Context) (map[string]*crdv1.CustomResourceDefinition, error) {
-	former := crdCheckFlags{files: f.against, recursive: f.recursive}
+	former := crdCheckFlags{sourceFlags: sourceFlags{files: f.against, recursive: f.recursive, exclude: f.exclude}}
 	if len(f.against) == 0 {
 		return nil, nil
 	}

@@ -17,6 +17,12 @@ type document struct {
 	line int
 	// column is how many characters precede the text on its first line.
 	column int
+	// indent is how many characters precede every line of the text: it is part of another document.
+	indent int
+	// whole is where all of the text is, if its lines are not lines of the file.
+	whole *place
+	// found is set if the file was found in a folder, and not named by the user.
+	found bool
 	// file is what Helm names as the source of the document; empty if unknown.
 	file string
 	// before is the text between the previous document and this one, including its line of dashes, if it contains a comment.
@@ -156,10 +162,13 @@ func jsonDocuments(content []byte) (found []document, ok bool) {
 
 // position returns the line and column in the file of a place in the document.
 func (d document) position(at place) (line, column int) {
+	if d.whole != nil {
+		return d.whole.line, d.whole.column
+	}
 	if at.line == 1 {
 		at.column += d.column
 	}
-	return d.line + at.line, at.column
+	return d.line + at.line, at.column + d.indent
 }
 
 // hasContent reports whether the text contains anything but spaces and comments.

@@ -162,7 +162,7 @@ func TestFolders(t *testing.T) {
 		{"empty", true, nil, "empty: no file ends in .yaml"},
 		{"circle", true, nil, "circle: too many levels of symbolic links"},
 	} {
-		sources, unreadable := sourcesOf(t.Context(), []string{test.folder}, test.recursive)
+		sources, unreadable := (&sourceFlags{recursive: test.recursive}).sourcesOf(t.Context(), []string{test.folder})
 		var got []string
 		for _, s := range sources {
 			got = append(got, filepath.ToSlash(s.name))
@@ -205,7 +205,7 @@ func TestInterruptedBetweenDocuments(t *testing.T) {
 	for _, after := range []int{1, 2, 3, 4} {
 		ctx, stop := context.WithCancel(t.Context())
 		seen := 0
-		err := readSources(ctx, []string{folder}, false, nil, func(string, document) {
+		err := (&sourceFlags{files: []string{folder}}).read(ctx, nil, func(string, document) {
 			if seen++; seen == after {
 				stop()
 			}

@@ -18,14 +18,14 @@ import (
 
 // validateFlags are the flags of validate.
 type validateFlags struct {
-	files       []string
-	recursive   bool
+	sourceFlags
 	output      string
 	ignore      []string
 	ignored     []schema.Code // what ignore names; set by check
 	warnAsError bool
 	crds        []string
 	live        bool
+	verbose     bool
 	kinds       []string
 	cluster     connection
 }
@@ -35,15 +35,19 @@ func newValidateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [-f] FILE|DIR|-... | --live",
 		Short: "Check job manifests, without a cluster, or the jobs in one",
-		Long: `Validate reads manifests and tells everything that would keep the operator from running them, with file, line
-and column, in the words that the operator itself would use. It needs no cluster.
+		Long: `Validate reads manifests and says what would keep jobs from running, with file, line and column, in the words of the
+operator: what the API server would refuse by the CustomResourceDefinition of the kind, and what the operator would. It
+needs no cluster, so it does not see what only one knows, such as quotas, admission policies and most rules for pods.
 
-Objects of other kinds are skipped. Unknown fields are warnings: the job would run without them.
+Objects of other kinds are skipped; -v lists them. Jobs in Katib's Experiments, AppWrappers, Argo Workflows and ConfigMaps
+are found and checked, except on lines with placeholders. Unknown fields are warnings: the job would run without them.
+Files in a folder that are templates, and no YAML until they are rendered, are counted and skipped.
 
 With --crd it checks the custom resources of any other operator, too, by the schemas in its CustomResourceDefinitions,
 in the same words. The version of an object decides which schema counts; unknown fields are warnings, as an API server
 drops them. What an API server would refuse is decided by its own code, rules in CEL (x-kubernetes-validations) included.
-Jobs are always checked as the operator does.
+Only the definitions of kinds that occur are read in full, and one that cannot be used ends the call with 2 after all other
+objects have been checked. With -R the folders of --crd are read with theirs. Jobs are always checked as the operator does.
 
 On standard input, Helm's comment "# Source: chart/templates/job.yaml" names the file of the documents that follow;
 their lines are counted in what Helm has made of it, from the line after the comment.
@@ -52,8 +56,8 @@ With --live it checks the jobs that are stored in a cluster instead: what this v
 them. It changes nothing and needs the right to list them. --kind, --kubeconfig, --context, --namespace,
 --all-namespaces and --request-timeout go with it.
 
-Exit code: 0 nothing wrong, 1 something is wrong with a document, 2 a file or the cluster could not be read, standard
-input was empty or the call was wrong, 130 it was interrupted.`,
+Exit code: 0 nothing wrong, 1 something is wrong with a document, 2 a file, a definition or the cluster could not be read,
+standard input was empty or the call was wrong, 130 it was interrupted.`,
 		Example: `  # Check one manifest, or all manifests in a folder and below
   stoic validate -f job.yaml
   stoic validate -R manifests/
@@ -84,11 +88,12 @@ input was empty or the call was wrong, 130 it was interrupted.`,
 
 func (f *validateFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	registerFiles(flags, &f.files, &f.recursive)
+	f.sourceFlags.register(flags)
 	flags.StringVarP(&f.output, "output", "o", "text", `"text", "json" for programs, "github" for GitHub Actions, or "sarif" for code scanning`)
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "pass over problems with this `code`; may be given more than once")
 	flags.BoolVar(&f.warnAsError, "warn-as-error", false, "exit with 1 on warnings, too")
 	flags.StringSliceVar(&f.crds, "crd", nil, "a `file` or folder of CustomResourceDefinitions, whose objects are checked, too; may be given more than once")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "list what is skipped")
 	flags.BoolVar(&f.live, "live", false, "check the jobs that are stored in a cluster, instead of files")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "read this kind only; may be given more than once (default: all)")
 	f.cluster.register(flags)
@@ -111,6 +116,9 @@ func completeCodes(all func() []schema.Code, meaning func(schema.Code) string) c
 
 // check returns what is wrong with the call, before anything is read.
 func (f *validateFlags) check(cmd *cobra.Command) (err error) {
+	if err := f.sourceFlags.check(); err != nil {
+		return err
+	}
 	if printerOf(f.output) == nil {
 		return command.UsageError(fmt.Errorf(`--output: found %q, must be "text", "json", "github" or "sarif"`, f.output))
 	}
@@ -174,21 +182,27 @@ func codesOf(names []string, all []schema.Code) (codes []schema.Code, err error)
 }
 
 func (f *validateFlags) run(ctx context.Context, in io.Reader, out, errOut io.Writer) (unread error) {
-	r := report{ignore: f.ignored}
-	if r.customs, r.Notes, unread = readCustoms(ctx, f.crds); unread != nil {
-		return unread
+	defined, err := readDefinitions(ctx, f.crds, f.recursive)
+	if err != nil {
+		return err
 	}
-	r.printNotes(errOut)
+	r := report{ignore: f.ignored, definitions: *defined, verbose: f.verbose}
 	if f.live {
 		unread = f.readCluster(ctx, &r, errOut)
 	} else {
-		unread = readSources(ctx, f.files, f.recursive, in, r.document)
+		unread = f.sourceFlags.read(ctx, in, r.document)
 	}
 	if r.Summary.Documents == 0 && (f.live && unread != nil || errors.Is(unread, command.ErrInterrupted)) {
 		return unread // a report would say that nothing is wrong
 	}
+	r.Notes = append(r.definitions.allNotes(f.verbose), r.Notes...)
+	r.noteTemplates()
+	r.printNotes(errOut)
 	if err := printerOf(f.output)(&r, out); err != nil {
 		return err
+	}
+	if bad := errors.Join(r.definitions.bad...); bad != nil && !errors.Is(unread, command.ErrInterrupted) {
+		unread = &command.ExitError{Code: 2, Err: errors.Join(unread, bad)}
 	}
 	switch {
 	case unread != nil:

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,16 +15,11 @@ import (
 	"unicode/utf8"
 
 	yamlnode "go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"stoic/schema"
 	"stoic/schema/crd/check"
-	"stoic/training"
-	"stoic/training/convert"
-	"stoic/training/kinds"
-	"stoic/training/versions/offline"
 )
 
 // entry is one object in a document: its value and its position.
@@ -32,6 +30,10 @@ type entry struct {
 	node *yamlnode.Node
 	// prefix leads from the document to the object: empty, or items[3] in a list, or items[3].items[0] in a list in a list.
 	prefix string
+	// host is the document of another API that the object is in; nil for an object that is a document, or in a list.
+	host *document
+	// unnamed is set if the operator of the host gives the object its name.
+	unnamed bool
 }
 
 func (r *report) document(file string, doc document) { r.each(file, doc, r.object) }
@@ -39,11 +41,14 @@ func (r *report) document(file string, doc document) { r.each(file, doc, r.objec
 // each calls see for the object in a document, or for those in a list.
 func (r *report) each(file string, doc document, see func(entry)) {
 	e, err := parsed(file, doc)
-	if err != nil {
+	switch {
+	case err != nil && doc.found && bytes.Contains(doc.text, []byte("{{")):
+		r.templates = append(r.templates, file)
+	case err != nil:
 		r.syntax(e, err)
-		return
+	default:
+		e.each(see)
 	}
-	e.each(see)
 }
 
 // each calls see for the object, or for those in a list. A list may contain lists: kubectl applies what is in them.
@@ -54,13 +59,32 @@ func (e entry) each(see func(entry)) {
 		return
 	}
 	for i, item := range items {
-		e.item(i, item).each(see)
+		e.item(i, typed(item, e.raw)).each(see)
 	}
+}
+
+// typed returns an item of a list such as a PyTorchJobList with the kind that the list says it has, if it has none itself. A list by an
+// API server has such items.
+func typed(item, list any) any {
+	fields, _ := item.(map[string]any)
+	of, _ := list.(map[string]any)
+	kind, _ := of["kind"].(string)
+	if fields == nil || kind == "List" || fields["kind"] != nil || fields["apiVersion"] != nil {
+		return item
+	}
+	fields = maps.Clone(fields)
+	fields["kind"], fields["apiVersion"] = strings.TrimSuffix(kind, "List"), of["apiVersion"]
+	return fields
 }
 
 // item returns the entry of an item of a list.
 func (e entry) item(i int, item any) entry {
-	e.prefix, e.raw = joined(e.prefix, fmt.Sprintf("items[%d]", i)), item
+	return e.at(joined(e.prefix, fmt.Sprintf("items[%d]", i)), item)
+}
+
+// at returns the entry of a value in the document.
+func (e entry) at(prefix string, value any) entry {
+	e.prefix, e.raw = prefix, value
 	return e
 }
 
@@ -68,7 +92,7 @@ func (e entry) item(i int, item any) entry {
 func parsed(file string, doc document) (e entry, err error) {
 	e = entry{file: file, doc: doc, node: &yamlnode.Node{Line: 1, Column: 1}}
 	if e.raw, err = fromYAML(doc.text); err != nil {
-		return e, err
+		return e, cmp.Or(infinite(doc.text), err)
 	}
 	var node yamlnode.Node
 	decoder := yamlnode.NewDecoder(bytes.NewReader(doc.text))
@@ -82,6 +106,40 @@ func parsed(file string, doc document) (e entry, err error) {
 	}
 	e.node = &node
 	return e, nothingElse(decoder)
+}
+
+// notFinite is the error for a number that JSON does not have.
+type notFinite struct {
+	place
+	text string
+}
+
+func (n *notFinite) Error() string { return n.problem().String() }
+
+func (n *notFinite) problem() schema.Problem {
+	return schema.Problem{Code: schema.InvalidValue, Found: schema.Clean(n.text, 20), Want: "be a finite number", Hint: "quote it if it is a text: " + schema.Quote(n.text)}
+}
+
+// infinite returns an error for the first number in a text that is infinite or none at all; nil if there is no such number.
+func infinite(text []byte) error {
+	var root yamlnode.Node
+	if yamlnode.Unmarshal(text, &root) != nil {
+		return nil
+	}
+	var look func(node *yamlnode.Node) error
+	look = func(node *yamlnode.Node) error {
+		var f float64
+		if node.Kind == yamlnode.ScalarNode && node.ShortTag() == "!!float" && node.Decode(&f) == nil && (math.IsInf(f, 0) || math.IsNaN(f)) {
+			return &notFinite{placeOf(node), node.Value}
+		}
+		for _, child := range node.Content { // an alias has none
+			if err := look(child); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return look(&root)
 }
 
 // parsedInLine is parsed, with an error that names the line of the file and what is wrong there.
@@ -156,6 +214,10 @@ func unreadable(e entry, err error) (place, schema.Problem) {
 	if errors.As(err, &further) {
 		return place(*further), further.problem()
 	}
+	var number *notFinite
+	if errors.As(err, &number) {
+		return number.place, number.problem()
+	}
 	at, message := inError(err)
 	message, _, _ = strings.Cut(message, ": map[") // a key that is no string, as Go prints it
 	p := schema.Problem{Code: schema.InvalidValue, Found: "a document that is not YAML: " + schema.Clean(message, 200), Want: "be YAML or JSON"}
@@ -188,50 +250,49 @@ func (r *report) object(e entry) {
 		return
 	}
 	fields, _ := e.raw.(map[string]any)
-	kind, problems := recognize(fields)
-	if kind == nil && len(problems) == 0 {
-		r.custom(e, fields)
+	is := recognize(fields)
+	if !is.ofOurAPI() {
+		nested := nestedJobs(e, fields)
+		for _, job := range nested {
+			r.object(job)
+		}
+		r.custom(e, fields, len(nested) > 0)
 		return
 	}
-	object := checked{file: e.file}
-	var warnings []schema.Problem
-	if kind != nil {
-		result := convert.Object(kind, &unstructured.Unstructured{Object: fields})
-		object.name = nameOf(result.Head)
-		if result.Rejection != nil {
-			problems = append(problems, result.Rejection.Problems...)
+	object := checked{file: e.file, name: nameOfFields(fields)}
+	problems, warnings := is.problems, is.warnings
+	if is.kind != nil {
+		of, wrong, doubtful := r.job(is.kind, fields, e.unnamed)
+		object.name = of
+		if line, _ := e.doc.position(find(e.node, joined(e.prefix, "metadata.name"), false)); e.hasPlaceholder(line) {
+			object.name.Name = ""
 		}
-		warnings = result.Warnings
-		older(fields, problems)
+		problems, warnings = append(problems, wrong...), append(warnings, doubtful...)
+		wrong, doubtful = tooLarge(e, fields)
+		problems, warnings = append(problems, wrong...), append(warnings, doubtful...)
 	}
 	r.checked(e, object, problems, warnings)
+}
+
+// nameOfFields returns the kind and name that an object says of itself.
+func nameOfFields(fields map[string]any) (of name) {
+	meta, _ := fields["metadata"].(map[string]any)
+	of.Kind, _ = fields["kind"].(string)
+	of.Namespace, _ = meta["namespace"].(string)
+	of.Name, _ = meta["name"].(string)
+	return name{Kind: schema.Clean(of.Kind, 253), Namespace: schema.Clean(of.Namespace, 253), Name: schema.Clean(of.Name, 253)}
 }
 
 // knows reports whether a value looks like an object that would be checked.
 func (r *report) knows(value any) bool {
 	fields, _ := value.(map[string]any)
-	kind, problems := recognize(fields)
-	s, further := recognizeCustom(r.customs, fields)
-	return kind != nil || s != nil || len(problems)+len(further) > 0
+	s, problems := r.definitions.recognize(fields)
+	return recognize(fields).ofOurAPI() || s != nil || len(problems) > 0
 }
 
 // listed returns the problem of a list in place of an object. kubectl rejects such a list.
 func listed() schema.Problem {
 	return schema.Problem{Code: schema.TypeMismatch, Found: "a list", Want: "be an object", Hint: "write documents with a line --- between, or a List"}
-}
-
-// older adds a hint for an object in a form of an older operator: how to convert it to the current form.
-func older(fields map[string]any, problems []schema.Problem) {
-	version, _ := fields["apiVersion"].(string)
-	name, _ := fields["kind"].(string)
-	if !slices.Contains(offline.Forms(), name+" of "+version) {
-		return
-	}
-	for i, p := range problems {
-		if p.Path == "apiVersion" {
-			problems[i].Hint = "`stoic convert` writes it as kubeflow.org/v1"
-		}
-	}
 }
 
 // checked adds what was found in an object of a file.
@@ -247,40 +308,9 @@ func (r *report) checked(e entry, object checked, problems, warnings []schema.Pr
 	r.finish(object)
 }
 
-// recognize finds the kind of an object. Problems without a kind say why it is unknown although the object is of our API group. Neither
-// means that the object belongs to another API.
-func recognize(fields map[string]any) (*training.Kind, []schema.Problem) {
-	version, _ := fields["apiVersion"].(string)
-	name, _ := fields["kind"].(string)
-	group, _, _ := strings.Cut(version, "/")
-	for _, kind := range kinds.Served() {
-		if kind.APIVersion() == version && strings.EqualFold(name, kind.Name) {
-			return kind, nil
-		}
-	}
-	for _, kind := range kinds.All() {
-		switch {
-		case group != kind.Group && version != "":
-		case strings.EqualFold(name, kind.Name) && version == "":
-			return kind, []schema.Problem{{Code: schema.MissingField, Path: "apiVersion", Want: "be set", Hint: `write "` + kind.APIVersion() + `"`}}
-		case strings.EqualFold(name, kind.Name):
-			return kind, nil
-		case name == "" && group == kind.Group:
-			return nil, []schema.Problem{{Code: schema.MissingField, Path: "kind", Want: "be set"}}
-		}
-	}
-	return nil, nil
-}
-
 // oddities reports what only the text shows: keys that differ from what they seem, and templates that are not rendered.
 func (r *report) oddities(e entry, object *checked) {
-	node := e.node
-	for _, step := range stepsOf(e.prefix) {
-		if _, value := child(node, step); value != nil {
-			node = value
-		}
-	}
-	keys(node, "", func(path string, key *yamlnode.Node, again bool) {
+	keys(e.located(), "", func(path string, key *yamlnode.Node, again bool) {
 		p := schema.Problem{Path: path}
 		if again {
 			// The others are silently lost, here as in kubectl.
@@ -315,7 +345,10 @@ func (r *report) problem(e entry, object *checked, severity string, p schema.Pro
 }
 
 func (r *report) add(e entry, object *checked, severity string, at place, p schema.Problem) {
+	line, column := e.doc.position(at)
 	switch {
+	case e.hasPlaceholder(line):
+		return
 	case slices.Contains(r.ignore, p.Code):
 		r.Summary.Ignored++
 		return
@@ -326,7 +359,6 @@ func (r *report) add(e entry, object *checked, severity string, at place, p sche
 		object.warnings++
 		r.Summary.Warnings++
 	}
-	line, column := e.doc.position(at)
 	r.Results = append(r.Results, finding{
 		File: e.file, Line: line, Column: column, Severity: severity, Code: p.Code, Path: p.Path,
 		Found: p.Found, Expected: strings.TrimPrefix(p.Want, "be "), Hint: p.Hint, Message: p.String(), Object: object.name,

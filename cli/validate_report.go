@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stoic/convert"
 	"stoic/schema"
 	"stoic/training"
 )
@@ -21,9 +22,12 @@ type report struct {
 	// Notes say what is skipped.
 	Notes []string `json:"notes,omitempty"`
 
-	customs []custom // the kinds that --crd names
-	objects []checked
-	ignore  []schema.Code
+	definitions definitions                // the kinds that --crd names
+	schemas     map[string]*convert.Schema // of the CRDs of our kinds; see installed
+	templates   []string                   // files in folders that are templates, and not rendered
+	verbose     bool
+	objects     []checked
+	ignore      []schema.Code
 	// noun is what was checked, in the singular.
 	noun string
 	// codes are those that findings may have; nil: those of objects.
@@ -166,4 +170,34 @@ func oneLine(file string) string {
 		file = "./" + file
 	}
 	return schema.Clean(file, 4096)
+}
+
+// skip counts an object of another API, and names it if the user wants to know.
+func (r *report) skip(e entry) {
+	r.Summary.Skipped++
+	if !r.verbose {
+		return
+	}
+	line, _ := e.doc.position(placeOf(e.located()))
+	what := "a document that is no object"
+	if fields, ok := e.raw.(map[string]any); ok {
+		apiVersion, _ := fields["apiVersion"].(string)
+		kind, _ := fields["kind"].(string)
+		what = fmt.Sprintf("%s of %s", cmp.Or(schema.Clean(kind, 253), "an object without kind"), cmp.Or(schema.Clean(apiVersion, 253), "no apiVersion"))
+	}
+	r.Notes = append(r.Notes, fmt.Sprintf("%s:%d is skipped: %s", oneLine(e.file), line, what))
+}
+
+// noteTemplates says which files are skipped because they are templates.
+func (r *report) noteTemplates() {
+	files := slices.Compact(slices.Sorted(slices.Values(r.templates)))
+	switch {
+	case len(files) == 0:
+		return
+	case r.verbose:
+		for _, file := range files {
+			r.Notes = append(r.Notes, oneLine(file)+" is skipped: it is a template that is not rendered")
+		}
+	}
+	r.Notes = append(r.Notes, fmt.Sprintf("%s skipped as templates that are not rendered, %s first; pipe `helm template` into this command", plural(len(files), "file"), oneLine(files[0])))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -348,6 +349,22 @@ func TestValidateNamesOnOneLine(t *testing.T) {
 		}
 		if got, want := strings.Count(b.String(), "\n"), 1+1+len(r.Results); got != want {
 			t.Errorf("%q: %d lines, want %d", name, got, want)
+		}
+	}
+}
+
+// TestValidateSize: an object that no API server takes is refused, and one that etcd may not take gets a warning.
+func TestValidateSize(t *testing.T) {
+	for size, want := range map[int]string{1 << 20: "", 2 << 20: "warning", 4 << 20: "error"} {
+		var r report
+		r.source("x", fmt.Appendf(nil, `{apiVersion: kubeflow.org/v1, kind: TFJob, metadata: {name: a}, spec: {tfReplicaSpecs: {Worker: {template: {spec: {containers: [
+			{name: tensorflow, image: tf, args: [%s]}]}}}}}}`, strings.Repeat("a", size)))
+		got := ""
+		if len(r.Results) == 1 && r.Results[0].Code == schema.TooLarge {
+			got = r.Results[0].Severity
+		}
+		if got != want || r.Summary.Documents != 1 || want == "" && len(r.Results) > 0 {
+			t.Errorf("%d bytes: %q, want %q: %+v", size, got, want, r.Summary)
 		}
 	}
 }

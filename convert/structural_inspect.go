@@ -71,7 +71,7 @@ func (in *inspection) typed(n *schemaNode, value any) bool {
 		fits = false
 	default:
 		if n.intOrString {
-			return in.intOrString(value)
+			return in.intOrString(n, value)
 		}
 		return n.format == "" || in.formattable(n, value)
 	}
@@ -82,15 +82,20 @@ func (in *inspection) typed(n *schemaNode, value any) bool {
 }
 
 // intOrString reports whether the value is an integer or a string, and adds a problem if not.
-func (in *inspection) intOrString(value any) bool {
+func (in *inspection) intOrString(n *schemaNode, value any) bool {
 	if _, ok := value.(string); ok {
 		return true
 	}
-	if v, ok := numberOf(value); ok {
-		return in.integral(&Shape{form: intOrString, min: -1 << 63, max: 1<<63 - 1}, v)
+	v, ok := numberOf(value)
+	if !ok {
+		in.mismatch(intOrString, value)
+		return false
 	}
-	in.mismatch(intOrString, value)
-	return false
+	if quoted := plain(value); !v.integral() && n.pattern != nil && n.pattern.MatchString(quoted) { // a quantity such as 0.5
+		in.Problem(schema.TypeMismatch, in.found(v), "be a string", "quote it: "+schema.Quote(quoted))
+		return false
+	}
+	return in.integral(&Shape{form: intOrString, min: -1 << 63, max: 1<<63 - 1}, v)
 }
 
 // formattable reports whether a value without a declared type may have the format of the schema: a string may, and API servers do

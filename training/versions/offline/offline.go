@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 
 	"stoic/convert"
@@ -41,6 +42,7 @@ type Note struct{ Path, Text string }
 type form struct {
 	group, kind string
 	versions    []string
+	operator    string // that ran it
 	convert     func(*conversion)
 	// refused is set if the form cannot be converted, and says what to do instead.
 	refused string
@@ -49,19 +51,19 @@ type form struct {
 // forms returns the known forms. An object of one of these kinds and groups in an unknown version is an error.
 func forms() []form {
 	return []form{
-		{group: group, kind: "TFJob", versions: []string{"v1"}, convert: flatPolicy},
-		{group: group, kind: "TFJob", versions: []string{"v1beta2", "v1beta1", "v1alpha2"}, convert: table(trainingversions.TFJob())},
-		{group: group, kind: "TFJob", versions: []string{"v1alpha1"}, refused: "write each item of `replicaSpecs` as a field of `tfReplicaSpecs`: Master, PS or Worker, after its `tfReplicaType`"},
-		{group: group, kind: "PyTorchJob", versions: []string{"v1"}, convert: flatPolicy},
-		{group: group, kind: "PyTorchJob", versions: []string{"v1beta2", "v1beta1", "v1alpha2"}, convert: table(pyTorchJob())},
-		{group: group, kind: "PyTorchJob", versions: []string{"v1alpha1"}, refused: "write each item of `replicaSpecs` as a field of `pytorchReplicaSpecs`: Master or Worker, after its `replicaType`"},
-		{group: group, kind: "MPIJob", versions: []string{"v1"}},
-		{group: group, kind: "MPIJob", versions: []string{"v2beta1"}, convert: mpiV2beta1},
-		{group: group, kind: "MPIJob", versions: []string{"v1alpha2"}, convert: mpiV1alpha2},
-		{group: group, kind: "MPIJob", versions: []string{"v1alpha1"}, convert: mpiV1alpha1},
-		{group: group, kind: "XGBoostJob", versions: []string{"v1"}},
-		{group: "xgboostjob.kubeflow.org", kind: "XGBoostJob", versions: []string{"v1", "v1alpha1"}, convert: xgboost},
-		{group: group, kind: "MXJob", versions: []string{"v1", "v1beta1", "v1alpha1"}, refused: "no operator runs MXJobs any more; write its training as a PyTorchJob, or its pods as a batch/v1 Job"},
+		{group: group, kind: "TFJob", versions: []string{"v1"}, operator: "tf-operator", convert: flatPolicy},
+		{group: group, kind: "TFJob", versions: []string{"v1beta2", "v1beta1", "v1alpha2"}, operator: "tf-operator", convert: table(trainingversions.TFJob())},
+		{group: group, kind: "TFJob", versions: []string{"v1alpha1"}, operator: "tf-operator", refused: "write each item of `replicaSpecs` as a field of `tfReplicaSpecs`: Master, PS or Worker, after its `tfReplicaType`"},
+		{group: group, kind: "PyTorchJob", versions: []string{"v1"}, operator: "pytorch-operator", convert: flatPolicy},
+		{group: group, kind: "PyTorchJob", versions: []string{"v1beta2", "v1beta1", "v1alpha2"}, operator: "pytorch-operator", convert: table(pyTorchJob())},
+		{group: group, kind: "PyTorchJob", versions: []string{"v1alpha1"}, operator: "pytorch-operator", refused: "write each item of `replicaSpecs` as a field of `pytorchReplicaSpecs`: Master or Worker, after its `replicaType`"},
+		{group: group, kind: "MPIJob", versions: []string{"v1"}, operator: "mpi-operator"},
+		{group: group, kind: "MPIJob", versions: []string{"v2beta1"}, operator: "mpi-operator", convert: mpiV2beta1},
+		{group: group, kind: "MPIJob", versions: []string{"v1alpha2"}, operator: "mpi-operator", convert: mpiV1alpha2},
+		{group: group, kind: "MPIJob", versions: []string{"v1alpha1"}, operator: "mpi-operator", convert: mpiV1alpha1},
+		{group: group, kind: "XGBoostJob", versions: []string{"v1"}, operator: "xgboost-operator"},
+		{group: "xgboostjob.kubeflow.org", kind: "XGBoostJob", versions: []string{"v1", "v1alpha1"}, operator: "xgboost-operator", convert: xgboost},
+		{group: group, kind: "MXJob", versions: []string{"v1", "v1beta1", "v1alpha1"}, operator: "mxnet-operator", refused: "no operator runs MXJobs any more; write its training as a PyTorchJob, or its pods as a batch/v1 Job"},
 	}
 }
 
@@ -121,4 +123,23 @@ func Forms() (all []string) {
 		}
 	}
 	return all
+}
+
+// Former is a form of a job that only an operator before this one ran.
+type Former struct {
+	Kind     string
+	Operator string
+	Converts bool   // Convert converts it
+	Instead  string // what to do if not
+}
+
+// Find returns the form of a kind, in any case. Found is false if neither this operator nor an older one has this form.
+func Find(apiVersion, kind string) (former Former, found bool) {
+	in, name, _ := strings.Cut(apiVersion, "/")
+	for _, f := range forms() {
+		if strings.EqualFold(f.kind, kind) && f.group == in && slices.Contains(f.versions, name) {
+			return Former{Kind: f.kind, Operator: f.operator, Converts: f.convert != nil, Instead: f.refused}, true
+		}
+	}
+	return Former{}, false
 }
