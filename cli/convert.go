@@ -22,6 +22,7 @@ type convertFlags struct {
 	output      string
 	to          string
 	gpusPerNode int64
+	allowLoss   bool
 }
 
 func newConvertCommand() *cobra.Command {
@@ -35,18 +36,22 @@ what could not be carried, and what was written for the first time since its abs
 listed on standard error, with file, line and column.
 
 It converts ` + formsText() + `.
+MPIJobs of kubeflow.org/v2beta1 stay as they are, since the operator runs them, unless --to v1 is given.
 
 What cannot be converted is left out, with an error. Pipe the result into "stoic validate -": a mistake in the manifest is
 a mistake in the result.
 
 Exit code: 0 done, 1 a document could not be converted, 2 a file could not be read, standard input was empty or the call
-was wrong, 130 it was interrupted.`,
+was wrong, 3 all was converted, but values were lost and --allow-loss is not given, 130 it was interrupted.`,
 		Example: `  # Convert a manifest, and check the result
   stoic convert -f old.yaml > new.yaml
   stoic validate new.yaml
 
   # Convert what a template renders to
   helm template ./chart | stoic convert -f - | kubectl apply -f -
+
+  # Write MPIJobs of v2beta1 as v1, too, although their images start processes in another way
+  stoic convert --to v1 --allow-loss -f mpijob.yaml
 
   # Convert an MPIJob that names a number of GPUs, for nodes with eight
   stoic convert -f mpijob.yaml --gpus-per-node 8`,
@@ -61,7 +66,8 @@ was wrong, 130 it was interrupted.`,
 	flags := cmd.Flags()
 	f.sourceFlags.register(flags)
 	flags.StringVarP(&f.output, "output", "o", "yaml", `"yaml" or "json"`)
-	flags.StringVar(&f.to, "to", "v1", `the version to convert to; only "v1"`)
+	flags.StringVar(&f.to, "to", "", `"v1" to convert MPIJobs of v2beta1, too (default: a version that the operator serves stays)`)
+	flags.BoolVar(&f.allowLoss, "allow-loss", false, "exit with 0 although values were lost")
 	flags.Int64Var(&f.gpusPerNode, "gpus-per-node", 0, "how many GPUs, or other processing units, a node has, for MPIJobs of v1alpha1 that name only their sum")
 	command.CompleteFlags(cmd, map[string]cobra.CompletionFunc{"output": command.OneOf("yaml", "json"), "to": command.OneOf("v1"), "gpus-per-node": cobra.NoFileCompletions})
 	return cmd
@@ -88,7 +94,7 @@ func (f *convertFlags) check(cmd *cobra.Command) error {
 	switch {
 	case f.output != "yaml" && f.output != "json":
 		return command.UsageError(fmt.Errorf(`--output: found %q, must be "yaml" or "json"`, f.output))
-	case f.to != "v1":
+	case f.to != "v1" && cmd.Flags().Changed("to"):
 		return command.UsageError(fmt.Errorf(`--to: found %q, must be "v1"`, f.to))
 	case cmd.Flags().Changed("gpus-per-node") && (f.gpusPerNode < 1 || f.gpusPerNode > math.MaxInt32):
 		return command.UsageError(fmt.Errorf("--gpus-per-node: found %d, must be from 1 to %d", f.gpusPerNode, math.MaxInt32))
@@ -117,6 +123,8 @@ func (f *convertFlags) run(ctx context.Context, in io.Reader, out, errOut io.Wri
 		return unread
 	case c.failed > 0:
 		return &command.ExitError{Code: 1}
+	case c.lossy && !f.allowLoss:
+		return &command.ExitError{Code: 3, Err: errors.New("values were lost: see above; --allow-loss ends with 0 nevertheless")}
 	}
 	return nil
 }
@@ -126,4 +134,5 @@ type converting struct {
 	*convertFlags
 	out, talk               bytes.Buffer
 	converted, same, failed int
+	lossy                   bool
 }

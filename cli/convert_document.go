@@ -45,7 +45,7 @@ func (c *converting) object(e entry) (value any, moved []offline.Moved, ok bool)
 		c.refused(e, []schema.Problem{{Code: schema.TypeMismatch, Found: convert.Found(e.raw), Want: "be an object"}})
 		return nil, nil, false
 	}
-	result, problems := offline.Convert(fields, offline.Options{GPUsPerNode: c.gpusPerNode})
+	result, problems := offline.Convert(fields, offline.Options{GPUsPerNode: c.gpusPerNode, FromServed: c.to == "v1"})
 	switch {
 	case len(problems) > 0:
 		c.refused(e, problems)
@@ -55,6 +55,7 @@ func (c *converting) object(e entry) (value any, moved []offline.Moved, ok bool)
 		return result.Object, nil, true
 	}
 	c.converted++
+	c.lossy = c.lossy || len(result.Lost) > 0
 	for _, n := range result.Lost {
 		c.note(e, "lost", n)
 	}

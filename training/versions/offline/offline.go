@@ -16,6 +16,8 @@ type Options struct {
 	// GPUsPerNode is the number of GPUs, or other processing units, of a node, for an MPIJob of v1alpha1 that only has the total.
 	// 0: unknown. It was a flag of that operator.
 	GPUsPerNode int64
+	// FromServed converts forms that this operator serves in another version, too: MPIJobs of v2beta1. Otherwise they stay as they are.
+	FromServed bool
 }
 
 // Result is an object in its current form.
@@ -43,6 +45,7 @@ type form struct {
 	group, kind string
 	versions    []string
 	operator    string // that ran it
+	served      bool   // by this operator, in a version of its own
 	convert     func(*conversion)
 	// refused is set if the form cannot be converted, and says what to do instead.
 	refused string
@@ -58,7 +61,7 @@ func forms() []form {
 		{group: group, kind: "PyTorchJob", versions: []string{"v1beta2", "v1beta1", "v1alpha2"}, operator: "pytorch-operator", convert: table(pyTorchJob())},
 		{group: group, kind: "PyTorchJob", versions: []string{"v1alpha1"}, operator: "pytorch-operator", refused: "write each item of `replicaSpecs` as a field of `pytorchReplicaSpecs`: Master or Worker, after its `replicaType`"},
 		{group: group, kind: "MPIJob", versions: []string{"v1"}, operator: "mpi-operator"},
-		{group: group, kind: "MPIJob", versions: []string{"v2beta1"}, operator: "mpi-operator", convert: mpiV2beta1},
+		{group: group, kind: "MPIJob", versions: []string{"v2beta1"}, operator: "mpi-operator", served: true, convert: mpiV2beta1},
 		{group: group, kind: "MPIJob", versions: []string{"v1alpha2"}, operator: "mpi-operator", convert: mpiV1alpha2},
 		{group: group, kind: "MPIJob", versions: []string{"v1alpha1"}, operator: "mpi-operator", convert: mpiV1alpha1},
 		{group: group, kind: "XGBoostJob", versions: []string{"v1"}, operator: "xgboost-operator"},
@@ -94,7 +97,7 @@ func (f form) run(object map[string]any, of string, o Options) (Result, []schema
 	switch {
 	case f.refused != "":
 		return Result{}, []schema.Problem{{Code: schema.InvalidValue, Path: "apiVersion", Found: f.called(of) + ", which nothing converts", Hint: f.refused}}
-	case f.convert == nil:
+	case f.convert == nil, f.served && !o.FromServed:
 		return Result{Object: object}, nil
 	}
 	copied, _ := clone(object).(map[string]any)

@@ -21,9 +21,9 @@ var update = flag.Bool("update", false, "write the golden files")
 // optionsOf returns the options in the name of a case: "... per node 8".
 func optionsOf(name string) Options {
 	if strings.HasSuffix(name, "per node 8") {
-		return Options{GPUsPerNode: 8}
+		return Options{GPUsPerNode: 8, FromServed: true}
 	}
-	return Options{}
+	return Options{FromServed: true}
 }
 
 // TestGolden converts NAME.yaml. The converter of v1 must accept the result without unknown fields, and a second conversion must
