@@ -25,6 +25,7 @@ type crdCheckFlags struct {
 	ignored []schema.Code // what ignore names; set by check
 	strict  bool
 	against []string
+	verbose bool
 }
 
 func newCRDCheckCommand() *cobra.Command {
@@ -33,11 +34,16 @@ func newCRDCheckCommand() *cobra.Command {
 		Use:   "check [-f] FILE|DIR|-...",
 		Short: "Check CustomResourceDefinitions before a cluster gets them",
 		Long: `Check reads CustomResourceDefinitions and tells what an API server would refuse of them, and what it accepts and hurts:
-rules that keep the status of a stored object from being written, a status without observedGeneration, lists that
+rules that keep the status of a stored object from being written, conditions without observedGeneration, lists that
 server-side apply replaces whole, paths of columns and of the scale subresource that lead nowhere, versions that nothing
 converts between, and more. Objects of other kinds are skipped. It needs no cluster.
 
-With --against it tells which objects that a former definition has let through the new one would refuse, or would cut.
+With --against it tells which objects that a former definition has let through the new one would refuse, or would cut,
+and leaves out the warnings that the former one gets, too.
+
+Warnings have one line a code, with its first place and how often there are more; -v prints all, and JSON and SARIF have
+all. Versions that are not served, and what is embedded from Kubernetes' own types, get no warnings. Rules are evaluated
+on values that the schema allows. Files that only patch a definition, as kustomize applies them, are counted and skipped.
 
 What an API server refuses is found by the API server's own code: types and names within schemas, rules in CEL, defaults,
 and with --against the change.
@@ -66,6 +72,7 @@ Exit code: 0 no error, 1 an error, or with --strict a warning, 2 a file could no
 	f.sourceFlags.register(flags)
 	flags.StringVarP(&f.output, "output", "o", "text", `"text", "json" for programs, "github" for GitHub Actions, or "sarif" for code scanning`)
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "pass over problems with this `code`; may be given more than once")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every warning and what is skipped, and not one line a code")
 	flags.BoolVar(&f.strict, "strict", false, "exit with 1 on warnings, too")
 	flags.StringSliceVar(&f.against, "against", nil, "a `file` or folder of the definitions that these take the place of; may be given more than once")
 	_ = cmd.MarkFlagFilename("against", "yaml", "yml", "json") // the flag is defined above
@@ -102,7 +109,7 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	r := report{ignore: f.ignored, codes: check.Codes()}
+	r := report{ignore: f.ignored, codes: check.Codes(), verbose: f.verbose, grouped: !f.verbose}
 	entries, unread := f.read(cmd.Context(), &r, cmd.InOrStdin())
 	if errors.Is(unread, command.ErrInterrupted) || unread != nil && len(entries) == 0 {
 		return unread // a report would say that nothing is wrong
@@ -138,20 +145,29 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 
 // read finds the CRDs in all files, and continues after a file that it cannot read.
 func (f *crdCheckFlags) read(ctx context.Context, r *report, in io.Reader) (entries []*crdEntry, err error) {
+	var patches []string
 	unread := f.sourceFlags.read(ctx, in, func(file string, doc document) {
 		r.each(file, doc, func(e entry) {
+			if fields, _ := e.raw.(map[string]any); isCRD(e.raw) && isPatch(fields) {
+				line, _ := e.doc.position(placeOf(e.located()))
+				patches = append(patches, fmt.Sprintf("%s:%d", oneLine(file), line))
+				return
+			}
 			crd, found, is := crdIn(e.raw)
 			if !is {
-				r.Summary.Skipped++
+				r.skip(e)
 				return
 			}
 			entries = append(entries, &crdEntry{entry: e, crd: crd, found: found})
 		})
 	})
+	if len(patches) > 0 {
+		r.Notes = append(r.Notes, notePatches(patches, f.verbose)...)
+	}
 	if unread != nil {
 		return entries, unread
 	}
-	if len(entries) == 0 && r.Summary.Errors == 0 {
+	if len(entries)+len(patches) == 0 && r.Summary.Errors == 0 {
 		return nil, &command.ExitError{Code: 2, Err: errors.New("no CustomResourceDefinition was found")}
 	}
 	return entries, nil
@@ -184,7 +200,13 @@ func crdIn(raw any) (crd *crdv1.CustomResourceDefinition, found []schema.Problem
 		}
 		return nil, []schema.Problem{p}, true
 	}
-	return crd, slices.Concat(found, check.All(crd), check.Size(fields)), true
+	return crd, slices.Concat(found, check.All(crd, unchanged), check.Size(fields)), true
+}
+
+// unchanged evaluates rules for package check.
+func unchanged(former, now *crdv1.JSONSchemaProps, rule crdv1.ValidationRule, root, rules bool) (check.Outcome, error) {
+	outcome, err := verdict.Unchanged(former, now, rule, root, rules)
+	return check.Outcome(outcome), err
 }
 
 // isCRD reports whether the value is meant to be a CRD.
@@ -236,9 +258,32 @@ func (f *crdCheckFlags) compare(r *report, entries []*crdEntry, old map[string]*
 		case old[e.crd.Name] == nil:
 			r.Notes = append(r.Notes, fmt.Sprintf("%s is in no file of --against: it is taken for a new one", schema.Clean(e.crd.Name, 253)))
 		default:
-			e.found = append(e.found, check.Against(e.crd, old[e.crd.Name])...)
+			e.found = append(newIn(e.found, e.crd, old[e.crd.Name]), check.Against(e.crd, old[e.crd.Name], unchanged)...)
 		}
 	}
+}
+
+// newIn leaves out the warnings that the former definition gets, too.
+func newIn(found []schema.Problem, crd, old *crdv1.CustomResourceDefinition) []schema.Problem {
+	known := map[schema.Problem]bool{}
+	for _, p := range check.All(old, unchanged) {
+		p.Path = namedVersion(p.Path, old)
+		known[p] = true
+	}
+	return slices.DeleteFunc(found, func(p schema.Problem) bool {
+		p.Path = namedVersion(p.Path, crd)
+		return known[p] && !check.IsError(p.Code)
+	})
+}
+
+// namedVersion returns a path with the name of the version in place of its index, which may change.
+func namedVersion(path string, crd *crdv1.CustomResourceDefinition) string {
+	for i, version := range crd.Spec.Versions {
+		if rest, ok := strings.CutPrefix(path, fmt.Sprintf("spec.versions[%d]", i)); ok {
+			return "spec.versions[" + version.Name + "]" + rest
+		}
+	}
+	return path
 }
 
 // askServer adds what the API server's code reports about the CRDs, and about the changes from former ones.

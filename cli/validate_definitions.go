@@ -214,7 +214,8 @@ func skimmed(text []byte) (group, kind string, ok bool) {
 func isPatch(fields map[string]any) bool {
 	spec, isObject := fields["spec"].(map[string]any)
 	_, hasSpec := fields["spec"]
-	return !hasSpec || isObject && spec["group"] == nil && spec["versions"] == nil
+	meta, _ := fields["metadata"].(map[string]any)
+	return meta["name"] != nil && (!hasSpec || isObject && spec["group"] == nil && spec["versions"] == nil)
 }
 
 // versionsOf returns the served versions of a kind; none if its definitions cannot be used, which is reported once.
@@ -355,15 +356,19 @@ func versionNamed(versions []*version, apiVersion string) (*version, []schema.Pr
 
 // allNotes returns what was skipped: every line if all is set.
 func (d *definitions) allNotes(all bool) []string {
-	notes := slices.Clone(d.notes)
+	return append(slices.Clone(d.notes), notePatches(d.patches, all)...)
+}
+
+// notePatches says which patches of definitions are skipped, or how many.
+func notePatches(places []string, all bool) (notes []string) {
 	switch {
-	case len(d.patches) == 0:
-	case all:
-		for _, at := range d.patches {
-			notes = append(notes, at+" is skipped: it is a patch of a CustomResourceDefinition, with neither spec.group nor spec.versions")
-		}
-	default:
-		notes = append(notes, fmt.Sprintf("patches of CustomResourceDefinitions are skipped: %d; -v lists them", len(d.patches)))
+	case len(places) == 0:
+		return nil
+	case !all:
+		return []string{fmt.Sprintf("patches of CustomResourceDefinitions are skipped: %d; -v lists them", len(places))}
+	}
+	for _, at := range places {
+		notes = append(notes, at+" is skipped: it is a patch of a CustomResourceDefinition, with neither spec.group nor spec.versions")
 	}
 	return notes
 }

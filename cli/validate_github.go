@@ -14,7 +14,11 @@ import (
 //	::error file=NAME,line=LINE,col=COLUMN,title=CODE::MESSAGE
 func (r *report) github(out io.Writer) error {
 	var b bytes.Buffer
-	for _, f := range r.Results {
+	shown := r.Results
+	if r.grouped {
+		shown = r.errorsAndFirstWarnings()
+	}
+	for _, f := range shown {
 		file, message := "", f.place()+": "+f.Message
 		if f.File != "" && f.File != standardInput {
 			file = fmt.Sprintf("file=%s,line=%d,col=%d,", property(filepath.ToSlash(f.File)), f.Line, f.Column)
@@ -24,6 +28,20 @@ func (r *report) github(out io.Writer) error {
 	}
 	_, err := out.Write(b.Bytes())
 	return err
+}
+
+// errorsAndFirstWarnings returns all errors, and the first warning of each code, which says how many there are.
+func (r *report) errorsAndFirstWarnings() (shown []finding) {
+	for _, f := range r.Results {
+		if f.Severity == "error" {
+			shown = append(shown, f)
+		}
+	}
+	for _, g := range r.warningsByCode() {
+		g.first.Message += g.more()
+		shown = append(shown, g.first)
+	}
+	return shown
 }
 
 // data escapes the text of a command, so that it cannot end the line and begin another command.

@@ -26,6 +26,7 @@ type report struct {
 	schemas     map[string]*convert.Schema // of the CRDs of our kinds; see installed
 	templates   []string                   // files in folders that are templates, and not rendered
 	verbose     bool
+	grouped     bool // text and github have one line for all warnings of a code
 	objects     []checked
 	ignore      []schema.Code
 	// noun is what was checked, in the singular.
@@ -111,14 +112,24 @@ func (r *report) text(out io.Writer) error {
 	start := 0
 	for _, object := range r.objects {
 		for _, f := range r.Results[start:object.end] {
-			fmt.Fprintf(&b, "%s: %s: %s [%s]\n", f.place(), f.Severity, f.Message, f.Code)
+			if !r.grouped || f.Severity == "error" {
+				fmt.Fprintf(&b, "%s: %s: %s [%s]\n", f.place(), f.Severity, f.Message, f.Code)
+			}
 		}
 		start = object.end
 		switch {
+		case r.grouped && object.errors == 0:
 		case object.file == "":
 			fmt.Fprintf(&b, "%s: %s\n", object.name.ref(), counts(object.errors, object.warnings))
 		case object.name.Kind != "":
 			fmt.Fprintf(&b, "%s: %s %s: %s\n", oneLine(object.file), object.name.Kind, object.name, counts(object.errors, object.warnings))
+		}
+	}
+	further := false
+	if r.grouped {
+		for _, g := range r.warningsByCode() {
+			fmt.Fprintf(&b, "%s: warning: %s [%s]%s\n", g.first.place(), g.first.Message, g.first.Code, g.more())
+			further = further || g.count > 1
 		}
 	}
 	fmt.Fprintf(&b, "%s checked, %d rejected", plural(r.Summary.Documents, cmp.Or(r.noun, "document")), r.Summary.Rejected)
@@ -131,9 +142,41 @@ func (r *report) text(out io.Writer) error {
 	if r.Summary.Ignored > 0 {
 		fmt.Fprintf(&b, ", %s ignored", plural(r.Summary.Ignored, "finding"))
 	}
+	if further {
+		b.WriteString("; -v prints all")
+	}
 	b.WriteByte('\n')
 	_, err := out.Write(b.Bytes())
 	return err
+}
+
+// warningGroup is all warnings of one code.
+type warningGroup struct {
+	first finding
+	count int
+}
+
+// more says how many there are besides the first; empty if there is no other.
+func (g warningGroup) more() string {
+	if g.count == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", g.count-1)
+}
+
+// warningsByCode returns the warnings of all objects, those of the first object first.
+func (r *report) warningsByCode() (groups []warningGroup) {
+	for _, f := range r.Results {
+		if f.Severity != "warning" {
+			continue
+		}
+		i := slices.IndexFunc(groups, func(g warningGroup) bool { return g.first.Code == f.Code })
+		if i < 0 {
+			i, groups = len(groups), append(groups, warningGroup{first: f})
+		}
+		groups[i].count++
+	}
+	return groups
 }
 
 func (n name) String() string {

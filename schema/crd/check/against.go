@@ -14,14 +14,16 @@ import (
 )
 
 // Against reports which objects that the old definition allows the new one would reject or prune. A version is compared with the
-// old version of its name. If that does not exist, and there is no conversion, it is compared with the old storage version. Rules,
-// and anyOf, oneOf, allOf and not, are only reported as new: what they allow is not computed.
-func Against(crd, old *crdv1.CustomResourceDefinition) []schema.Problem {
-	var p problems
+// old version of its name. If that does not exist, and there is no conversion, it is compared with the old storage version. New rules
+// are evaluated on values that the old schema allows; anyOf, oneOf, allOf and not are only reported as new: what they allow is not
+// computed.
+func Against(crd, old *crdv1.CustomResourceDefinition, evaluate Evaluate) []schema.Problem {
+	var p changes
+	p.evaluate = evaluate
 	if crd.Spec.Group != old.Spec.Group || crd.Spec.Names.Plural != old.Spec.Names.Plural {
 		p.add(RejectsStored, "spec", fmt.Sprintf("a definition of %s.%s", crd.Spec.Names.Plural, crd.Spec.Group),
 			fmt.Sprintf("be one of %s.%s, as the former definition is", old.Spec.Names.Plural, old.Spec.Group), "")
-		return p
+		return p.problems
 	}
 	p.gone(crd, old)
 	none := crd.Spec.Conversion == nil || crd.Spec.Conversion.Strategy == crdv1.NoneConverter
@@ -34,9 +36,15 @@ func Against(crd, old *crdv1.CustomResourceDefinition) []schema.Problem {
 		if before == nil || !v.Served || v.Schema == nil || v.Schema.OpenAPIV3Schema == nil || before.Schema == nil || before.Schema.OpenAPIV3Schema == nil {
 			continue
 		}
-		p.node(before.Schema.OpenAPIV3Schema, v.Schema.OpenAPIV3Schema, fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", i))
+		p.node(before.Schema.OpenAPIV3Schema, v.Schema.OpenAPIV3Schema, fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", i), true)
 	}
-	return p
+	return p.problems
+}
+
+// changes are the problems of a change.
+type changes struct {
+	problems
+	evaluate Evaluate
 }
 
 func versionOf(crd *crdv1.CustomResourceDefinition, is func(*crdv1.CustomResourceDefinitionVersion) bool) *crdv1.CustomResourceDefinitionVersion {
@@ -65,8 +73,8 @@ func (p *problems) gone(crd, old *crdv1.CustomResourceDefinition) {
 	}
 }
 
-// node compares what two schemas allow at one place.
-func (p *problems) node(old, now *crdv1.JSONSchemaProps, at string) {
+// node compares what two schemas allow at one place; root says whether it is the whole object.
+func (p *changes) node(old, now *crdv1.JSONSchemaProps, at string, root bool) {
 	if keeps(old) && !keeps(now) {
 		p.add(PrunesStored, at, "unknown fields, which were kept", "be kept", "")
 	}
@@ -76,11 +84,7 @@ func (p *problems) node(old, now *crdv1.JSONSchemaProps, at string) {
 	p.values(old, now, at)
 	p.bounds(old, now, at)
 	p.fields(old, now, at)
-	for _, rule := range now.XValidations {
-		if !slices.ContainsFunc(old.XValidations, func(r crdv1.ValidationRule) bool { return r.Rule == rule.Rule }) {
-			p.add(RejectsStored, at+".x-kubernetes-validations", "the new rule "+schema.Quote(rule.Rule), "hold for all objects that are stored", "")
-		}
-	}
+	p.rules(old, now, at, root)
 	for _, j := range []struct {
 		name    string
 		old, is any
@@ -92,7 +96,28 @@ func (p *problems) node(old, now *crdv1.JSONSchemaProps, at string) {
 		}
 	}
 	if old.Items != nil && now.Items != nil && old.Items.Schema != nil && now.Items.Schema != nil {
-		p.node(old.Items.Schema, now.Items.Schema, at+".items")
+		p.node(old.Items.Schema, now.Items.Schema, at+".items", false)
+	}
+}
+
+// rules reports new rules that refuse what the old schema and its rules allow.
+func (p *changes) rules(old, now *crdv1.JSONSchemaProps, at string, root bool) {
+	for i, rule := range now.XValidations {
+		if slices.ContainsFunc(old.XValidations, func(r crdv1.ValidationRule) bool { return r.Rule == rule.Rule }) {
+			continue
+		}
+		outcome, err := p.evaluate(old, now, rule, root, true)
+		found := "the new rule " + schema.Quote(rule.Rule)
+		switch {
+		case err != nil:
+		case outcome.Refused != "":
+			found += ", which refuses " + schema.Clean(outcome.Refused, 120)
+		case outcome.Failed != "":
+			found += ", which fails on " + schema.Clean(outcome.Failed, 120) + ": " + schema.Clean(outcome.reason(), 120)
+		default:
+			continue
+		}
+		p.add(RejectsStored, fmt.Sprintf("%s.x-kubernetes-validations[%d]", at, i), found, "hold for all objects that are stored", "")
 	}
 }
 
@@ -207,7 +232,7 @@ func (p *problems) bounds(old, now *crdv1.JSONSchemaProps, at string) {
 func text(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // fields compares the fields that an object may have, and those that it must have.
-func (p *problems) fields(old, now *crdv1.JSONSchemaProps, at string) {
+func (p *changes) fields(old, now *crdv1.JSONSchemaProps, at string) {
 	for _, name := range now.Required {
 		child := now.Properties[name]
 		if !slices.Contains(old.Required, name) && child.Default == nil {
@@ -218,11 +243,11 @@ func (p *problems) fields(old, now *crdv1.JSONSchemaProps, at string) {
 	for name := range sorted(old.Properties) {
 		was, is := old.Properties[name], now.Properties[name]
 		if _, there := now.Properties[name]; there {
-			p.node(&was, &is, member(at+".properties", name))
+			p.node(&was, &is, member(at+".properties", name), false)
 		} else if !open {
 			p.add(PrunesStored, at+".properties", "no field "+schema.Quote(name), "have it, as it had", "")
 		} else if now.AdditionalProperties != nil && now.AdditionalProperties.Schema != nil {
-			p.node(&was, now.AdditionalProperties.Schema, at+".additionalProperties")
+			p.node(&was, now.AdditionalProperties.Schema, at+".additionalProperties", false)
 		}
 	}
 	switch {
@@ -230,6 +255,6 @@ func (p *problems) fields(old, now *crdv1.JSONSchemaProps, at string) {
 	case now.AdditionalProperties == nil:
 		p.add(PrunesStored, at, "no map of any keys", "take any key, as it did", "")
 	case old.AdditionalProperties.Schema != nil && now.AdditionalProperties.Schema != nil:
-		p.node(old.AdditionalProperties.Schema, now.AdditionalProperties.Schema, at+".additionalProperties")
+		p.node(old.AdditionalProperties.Schema, now.AdditionalProperties.Schema, at+".additionalProperties", false)
 	}
 }

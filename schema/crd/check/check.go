@@ -23,7 +23,7 @@ func (p *problems) add(code schema.Code, path, found, want, hint string) {
 
 // All reports what API servers accept of a definition although it hurts, what they refuse outside of the schemas, and what is not
 // structural. It has a result for any definition, and changes nothing.
-func All(crd *crdv1.CustomResourceDefinition) (found []schema.Problem) {
+func All(crd *crdv1.CustomResourceDefinition, evaluate Evaluate) (found []schema.Problem) {
 	var p problems
 	p.definition(crd)
 	for i := range crd.Spec.Versions {
@@ -33,9 +33,12 @@ func All(crd *crdv1.CustomResourceDefinition) (found []schema.Problem) {
 		}
 		v.root = v.Schema.OpenAPIV3Schema
 		p.structure(v)
+		if !v.Served {
+			continue // no API server creates or checks an object of it
+		}
 		p.status(v)
 		p.lists(v)
-		p.rules(v)
+		p.rules(v, evaluate)
 		p.unknown(v)
 		p.paths(v)
 	}
@@ -92,23 +95,31 @@ func Size(document map[string]any) []schema.Problem {
 	return p
 }
 
-// status reports what an operator lacks to write a status.
+// status reports what an operator lacks to write a status. A kind that has no status needs none.
 func (p *problems) status(v version) {
-	if v.Subresources == nil || v.Subresources.Status == nil {
-		p.add(NoStatusSubresource, v.at, "no status subresource", "have one", "add subresources: {status: {}}")
-		return
-	}
-	status, ok := v.root.Properties["status"]
+	status, described := v.root.Properties["status"]
+	subresource := v.Subresources != nil && v.Subresources.Status != nil
 	switch {
-	case !ok && keeps(v.root):
-	case !ok:
-		p.add(NoStatusSchema, v.schemaAt()+".properties", "no status", "have one, as there is a status subresource", "")
-	case keeps(&status):
-	default:
-		if _, ok := status.Properties["observedGeneration"]; !ok {
-			p.add(NoObservedGeneration, v.schemaAt()+".properties.status", "a status without observedGeneration", "have one, of type integer", "")
-		}
+	case described && !subresource:
+		p.add(NoStatusSubresource, v.at, "a status, but no status subresource", "have one", "add subresources: {status: {}}")
+	case subresource && !described && !keeps(v.root):
+		p.add(NoStatusSchema, v.schemaAt()+".properties", "a status subresource, but no status", "describe the status, if the operator writes one", "API servers drop what is written there")
+	case described && !keeps(&status) && !observed(&status):
+		p.add(NoObservedGeneration, v.schemaAt()+".properties.status", "conditions without an observedGeneration", "have one in the status or in each condition, of type integer", "")
 	}
+}
+
+// observed reports whether a status has no conditions, or says for which generation they are.
+func observed(status *crdv1.JSONSchemaProps) bool {
+	conditions, ok := status.Properties["conditions"]
+	if _, there := status.Properties["observedGeneration"]; !ok || there {
+		return true
+	}
+	if conditions.Items == nil || conditions.Items.Schema == nil {
+		return true // they are no list of conditions
+	}
+	_, ok = conditions.Items.Schema.Properties["observedGeneration"]
+	return ok || keeps(conditions.Items.Schema)
 }
 
 // keeps reports whether a node keeps unknown fields.
@@ -123,7 +134,7 @@ func (p *problems) unknown(v version) {
 }
 
 func (p *problems) lists(v version) {
-	visit(v.root, v.schemaAt(), func(node *crdv1.JSONSchemaProps, at string) {
+	visitOwn(v.root, v.schemaAt(), func(node *crdv1.JSONSchemaProps, at string) {
 		if node.Type != "array" || node.XListType != nil || strings.HasSuffix(at, ".metadata.properties.finalizers") {
 			return // those of embedded metadata are written by generators, and not by authors
 		}

@@ -20,7 +20,6 @@ const (
 	NoStatusSchema       schema.Code = "NoStatusSchema"
 	NoObservedGeneration schema.Code = "NoObservedGeneration"
 	ListReplaced         schema.Code = "ListReplaced"
-	UnboundedInRule      schema.Code = "UnboundedInRule"
 	UnknownFieldsKept    schema.Code = "UnknownFieldsKept"
 	TooLargeForApply     schema.Code = "TooLargeForApply"
 	VersionsDiffer       schema.Code = "VersionsDiffer"
@@ -45,17 +44,16 @@ func Topics() []Topic {
 		{RefusedByServer, "The API server refuses the definition, or the change of it.", "Do what the message asks for.", true},
 		{RuleRefused, "A rule in CEL does not compile, or may cost more than an API server allows.", "Correct the rule; bound the strings, lists and maps that it reads by maxLength, maxItems and maxProperties.", true},
 		{DefaultRefused, "A default does not fit the schema of its own field.", "Change the default or the schema.", true},
-		{NoStatusSchema, "There is a status subresource, and the schema has no status: API servers drop all that is written there.", "Describe the status in the schema.", true},
+		{NoStatusSchema, "There is a status subresource, and the schema has no status: API servers drop all that is written there.", "Describe the status in the schema, or remove the subresource if nothing writes a status.", false},
 		{ScalePath, "A path of the scale subresource leads to no field of the right type: kubectl scale and autoscalers fail.", "Name an integer in the spec, an integer in the status, and a string in the status or spec.", true},
-		{StatusBlocked, "A rule in CEL is evaluated whenever the status of an object changes, and its failure is never ignored: while an object violates it, no condition can be written. This holds for rules on the whole object, which includes the status, and for rules with oldSelf, except self == oldSelf. API servers do not check any other constraint of the spec when the status is written.",
-			"Move the rule to the field that it is about, leave it to the operator, or see that a rule with oldSelf holds where nothing changes.", false},
-		{StatusAtRisk, "A rule in CEL is outside of the status. From Kubernetes 1.30 on, its failure is ignored when the status is written, as the field is unchanged. An error in its evaluation is not ignored: a value of another type, or a field that is absent, in an object that was stored before the schema asked for it. No status can be written to such an object.",
-			"Say in OpenAPI what OpenAPI can say (enum, minimum, pattern, required), which is never checked on a write of the status; guard optional fields in the rule by has().", false},
+		{StatusBlocked, "A rule in CEL is evaluated whenever the status of an object changes, and its failure is never ignored: while an object violates it, no condition can be written. This holds for rules on the whole object, which includes the status, and for rules with oldSelf. A rule is reported with a value that the schema allows and that it refuses where nothing changes. API servers do not check any other constraint of the spec when the status is written.",
+			"Move the rule to the field that it is about, leave it to the operator, or let a rule with oldSelf hold where nothing changes.", false},
+		{StatusAtRisk, "A rule in CEL cannot be evaluated on a value that the schema allows, such as one without an optional field. From Kubernetes 1.30 on, the failure of a rule is ignored when only the status is written, but an error in its evaluation is not: no status can be written to such an object.",
+			"Guard optional fields in the rule by has().", false},
 		{FieldDropped, "The definition has a field that API servers do not know: they drop it with a warning, and kubectl apply, which asks them to be strict, fails.", "Correct the name or the place of the field, or remove it.", false},
-		{NoStatusSubresource, "There is no status subresource: a client that may write the status may write the spec, every write of the status changes the generation, and an author's write of the whole object overwrites the status.", "Add subresources: {status: {}}; as a marker +kubebuilder:subresource:status.", false},
-		{NoObservedGeneration, "The status has no observedGeneration: clients cannot know whether a condition is about the present spec.", "Add status.observedGeneration, an integer of format int64, and write it.", false},
+		{NoStatusSubresource, "The schema has a status, and there is no status subresource: a client that may write the status may write the spec, every write of the status changes the generation, and an author's write of the whole object overwrites the status.", "Add subresources: {status: {}}; as a marker +kubebuilder:subresource:status.", false},
+		{NoObservedGeneration, "The status has conditions, and neither it nor they have an observedGeneration: clients cannot know whether a condition is about the present spec.", "Add status.observedGeneration, an integer of format int64, and write it.", false},
 		{ListReplaced, "A list does not say how it is merged: server-side apply replaces it whole, so that two authors of one list undo each other's work.", "Add x-kubernetes-list-type: map with keys, set, or atomic if that is meant; as a marker +listType.", false},
-		{UnboundedInRule, "A rule in CEL reads a value that has no bound: its cost is estimated for the largest object that a request can hold, and a longer rule may be refused.", "Add maxLength, maxItems or maxProperties.", false},
 		{UnknownFieldsKept, "The whole object keeps unknown fields: a misspelt field is stored without a word, and is in the way if the schema gets a field of that name.", "Remove x-kubernetes-preserve-unknown-fields from the root, and put it on the fields that need it.", false},
 		{TooLargeForApply, "A plain kubectl apply fails: it keeps the whole definition in an annotation, and all annotations of an object together hold 262144 bytes.", "Shorten descriptions, or install it by kubectl apply --server-side or kubectl create.", false},
 		{VersionsDiffer, "Several versions have different schemas, and nothing converts between them: what only one of them has is dropped when an object is written in another one.", "Give them the same schema, or convert by a webhook.", false},

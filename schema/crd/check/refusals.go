@@ -19,6 +19,8 @@ func Refusals(crd *crdv1.CustomResourceDefinition, refusals field.ErrorList, kno
 		path := place(crd, KubectlPath(refusal.Field))
 		code := RefusedByServer
 		switch {
+		case crd.Spec.Names.Kind == "" && follows(path):
+			continue
 		case slices.ContainsFunc(known, func(k schema.Problem) bool {
 			return (k.Code == NotStructural || k.Code == RefusedByServer) && k.Path == path
 		}):
@@ -44,6 +46,9 @@ func Refusals(crd *crdv1.CustomResourceDefinition, refusals field.ErrorList, kno
 	}
 	return schema.SortProblems(p)
 }
+
+// follows reports whether an API server derives a value from spec.names.kind: without a kind that cause is enough.
+func follows(path string) bool { return path == "spec.names.listKind" || path == "spec.names.singular" }
 
 // verb turns a sentence of the API server into one that can follow "must".
 func verb(says string) string {

@@ -14,17 +14,29 @@ import (
 // visit calls f for a schema and for all below it, parents first, in order of name. Changes that f makes to a node are kept. It
 // does not enter junctors: in a structural schema they describe no fields of their own.
 func visit(node *crdv1.JSONSchemaProps, at string, f func(node *crdv1.JSONSchemaProps, at string)) {
+	visitUnless(node, at, func(*crdv1.JSONSchemaProps) bool { return false }, f)
+}
+
+// visitOwn is visit without what is embedded from Kubernetes' own types, which the author of a definition does not write.
+func visitOwn(node *crdv1.JSONSchemaProps, at string, f func(node *crdv1.JSONSchemaProps, at string)) {
+	visitUnless(node, at, isEmbedded, f)
+}
+
+func visitUnless(node *crdv1.JSONSchemaProps, at string, passOver func(*crdv1.JSONSchemaProps) bool, f func(node *crdv1.JSONSchemaProps, at string)) {
+	if passOver(node) {
+		return
+	}
 	f(node, at)
 	for _, name := range slices.Sorted(maps.Keys(node.Properties)) {
 		child := node.Properties[name]
-		visit(&child, member(at+".properties", name), f)
+		visitUnless(&child, member(at+".properties", name), passOver, f)
 		node.Properties[name] = child
 	}
 	if node.Items != nil && node.Items.Schema != nil {
-		visit(node.Items.Schema, at+".items", f)
+		visitUnless(node.Items.Schema, at+".items", passOver, f)
 	}
 	if node.AdditionalProperties != nil && node.AdditionalProperties.Schema != nil {
-		visit(node.AdditionalProperties.Schema, at+".additionalProperties", f)
+		visitUnless(node.AdditionalProperties.Schema, at+".additionalProperties", passOver, f)
 	}
 }
 
