@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	yamlnode "go.yaml.in/yaml/v3"
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"stoic/cli/command"
@@ -145,12 +147,19 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 
 // read finds the CRDs in all files, and continues after a file that it cannot read.
 func (f *crdCheckFlags) read(ctx context.Context, r *report, in io.Reader) (entries []*crdEntry, err error) {
-	var patches []string
+	var patches, converted []string
 	unread := f.sourceFlags.read(ctx, in, func(file string, doc document) {
+		if _, err := parsed(file, doc); err != nil && doc.found && !bytes.Contains(doc.text, []byte("CustomResourceDefinition")) {
+			r.skip(entry{file: file, doc: doc, node: &yamlnode.Node{Line: 1, Column: 1}})
+			return
+		}
 		r.each(file, doc, func(e entry) {
 			if fields, _ := e.raw.(map[string]any); isCRD(e.raw) && isPatch(fields) {
 				line, _ := e.doc.position(placeOf(e.located()))
 				patches = append(patches, fmt.Sprintf("%s:%d", oneLine(file), line))
+				if addsConversion(fields) {
+					converted = append(converted, nameIn(e.raw).Name)
+				}
 				return
 			}
 			crd, found, is := crdIn(e.raw)
@@ -161,6 +170,11 @@ func (f *crdCheckFlags) read(ctx context.Context, r *report, in io.Reader) (entr
 			entries = append(entries, &crdEntry{entry: e, crd: crd, found: found})
 		})
 	})
+	for _, e := range entries {
+		if slices.Contains(converted, nameIn(e.raw).Name) {
+			e.found = slices.DeleteFunc(e.found, func(p schema.Problem) bool { return p.Code == check.VersionsDiffer })
+		}
+	}
 	if len(patches) > 0 {
 		r.Notes = append(r.Notes, notePatches(patches, f.verbose)...)
 	}
@@ -171,6 +185,13 @@ func (f *crdCheckFlags) read(ctx context.Context, r *report, in io.Reader) (entr
 		return nil, &command.ExitError{Code: 2, Err: errors.New("no CustomResourceDefinition was found")}
 	}
 	return entries, nil
+}
+
+// addsConversion reports whether a patch gives a definition a conversion.
+func addsConversion(patch map[string]any) bool {
+	spec, _ := patch["spec"].(map[string]any)
+	conversion, _ := spec["conversion"].(map[string]any)
+	return conversion["strategy"] == "Webhook"
 }
 
 // crdIn reads a CRD, and returns what is wrong with it as far as one file shows. Is reports whether the object is meant to be a CRD.

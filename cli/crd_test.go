@@ -157,6 +157,19 @@ func TestCRDCheck(t *testing.T) {
 	write(t, filepath.Join(folder, "rule.yaml"), []byte(strings.Replace(mixed, ", default: x", "", 1)))
 	write(t, filepath.Join(folder, "old.yaml"), []byte(strings.NewReplacer("maxLength: 9", "maxLength: 10", "name: v1", "name: v2", "default: x", "default: 1", "- rule: self.nope()", "[]").Replace(mixed)))
 	write(t, filepath.Join(folder, "patch.yaml"), []byte("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {conversion: {strategy: Webhook}}}"))
+	write(t, filepath.Join(folder, "versions.yaml"), []byte(`kind: ConfigMap
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {a: {type: string}}}}}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {b: {type: string}}}}}
+`))
 	write(t, filepath.Join(folder, "none.yaml"), []byte("kind: ConfigMap\n"))
 	write(t, filepath.Join(folder, "beta.yaml"), []byte("apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\n"))
 	write(t, filepath.Join(folder, "typed.yaml"), []byte(strings.Replace(mixed, "served: true", "served: 5", 1)))
@@ -175,6 +188,8 @@ func TestCRDCheck(t *testing.T) {
 		{"right.yaml --strict --ignore NoObservedGeneration", 0, []string{"1 finding ignored"}, ""},
 		{"right.yaml --strict --against right.yaml", 0, []string{"1 document checked, 0 rejected, 1 of other kinds skipped\n"}, ""},
 		{"patch.yaml", 0, nil, "note: patches of CustomResourceDefinitions are skipped: 1; -v lists them"},
+		{"versions.yaml", 0, []string{"found other fields than in \"v1\", and no conversion", "[VersionsDiffer]"}, ""},
+		{"versions.yaml patch.yaml --strict", 0, []string{"1 document checked, 0 rejected, 1 of other kinds skipped"}, "patches of CustomResourceDefinitions are skipped: 1"},
 		{"patch.yaml -v", 0, nil, "note: patch.yaml:1 is skipped: it is a patch of a CustomResourceDefinition"},
 		{"refused.yaml -v", 1, []string{
 			`refused.yaml:9:22: error: metadata.name: found "widget.example.com", must be "widgets.example.com", PLURAL.GROUP [RefusedByServer]`,

@@ -13,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
@@ -63,6 +64,7 @@ func Unchanged(former, now *apiextensionsv1.JSONSchemaProps, rule apiextensionsv
 		if object, ok := value.(map[string]any); ok && root {
 			object["apiVersion"], object["kind"], object["metadata"] = "example.com/v1", "Example", map[string]any{"name": "example", "namespace": "default"}
 		}
+		defaulting.Default(value, was) // as an API server does before it evaluates rules
 		if len(validation.ValidateCustomResource(nil, value, validator)) > 0 {
 			continue
 		}

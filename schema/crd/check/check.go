@@ -146,7 +146,7 @@ func (p *problems) lists(v version) {
 	})
 }
 
-// versions reports versions with different schemas and no conversion between them.
+// versions reports versions of which one has fields that another lacks, and no conversion between them.
 func (p *problems) versions(crd *crdv1.CustomResourceDefinition) {
 	if crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy != crdv1.NoneConverter {
 		return
@@ -166,21 +166,27 @@ func (p *problems) versions(crd *crdv1.CustomResourceDefinition) {
 		if v == first || !v.Served || v.Schema == nil || !different(first.Schema.OpenAPIV3Schema, v.Schema.OpenAPIV3Schema) {
 			continue
 		}
-		p.add(VersionsDiffer, fmt.Sprintf("spec.versions[%d].schema", i), fmt.Sprintf("another schema than that of %s, and no conversion", schema.Quote(first.Name)),
-			"have the same one, or a conversion", "")
+		p.add(VersionsDiffer, fmt.Sprintf("spec.versions[%d].schema", i), fmt.Sprintf("other fields than in %s, and no conversion", schema.Quote(first.Name)),
+			"have the same ones, or a conversion", "")
 	}
 }
 
-// different reports whether one of two schemas keeps or rejects what the other does not.
+// different reports whether one of two schemas has fields that the other drops.
 func different(a, b *crdv1.JSONSchemaProps) bool {
 	if a == nil || b == nil {
 		return a != b
 	}
-	a, b = a.DeepCopy(), b.DeepCopy()
-	for _, root := range []*crdv1.JSONSchemaProps{a, b} {
-		visit(root, "", func(node *crdv1.JSONSchemaProps, _ string) {
-			node.Description, node.Title, node.Example, node.ExternalDocs = "", "", nil, nil
-		})
-	}
-	return !reflect.DeepEqual(a, b)
+	return !reflect.DeepEqual(fieldsOf(a), fieldsOf(b))
+}
+
+// fieldsOf returns the paths of all fields of a schema.
+func fieldsOf(root *crdv1.JSONSchemaProps) map[string]bool {
+	fields := map[string]bool{}
+	visit(root, "", func(node *crdv1.JSONSchemaProps, at string) {
+		fields[at] = true
+		if keeps(node) {
+			fields[at+" and all others"] = true
+		}
+	})
+	return fields
 }
