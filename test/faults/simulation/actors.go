@@ -102,10 +102,11 @@ func (s *schedule) collectorSteps(c *choices) {
 // user is the user who wrote the job, and any other client that may write to it and its children.
 type user struct {
 	*schedule
-	broken    string   // the path of the error in the spec now; "" if there is none
-	made      int      // how many jobs
-	tampered  bool     // a user wrote the status, or the ledger, of this very job
-	strangers []string // resource/name of foreign objects
+	broken      string   // the path of the error in the spec now; "" if there is none
+	made        int      // how many jobs
+	tampered    bool     // a user wrote the status, or the ledger, of this very job
+	hasTampered bool     // or of an earlier one
+	strangers   []string // resource/name of foreign objects
 }
 
 func (u *user) path() string {
@@ -222,6 +223,7 @@ func (u *user) repair() {
 // tamper changes what only the operator writes.
 func (u *user) tamper() {
 	u.tampered = true
+	u.hasTampered = true
 	set := func(status any) {
 		u.request("user", http.MethodPatch, u.jobPath()+"/status", mergeType, encode(map[string]any{"status": status}))
 	}
