@@ -21,7 +21,7 @@ import (
 // job checks an object of one of our kinds: as the operator would, and by the CRD that is installed with it, since the API server
 // refuses what violates that before the operator sees it.
 func (r *report) job(kind *training.Kind, fields map[string]any, unnamed bool) (of name, problems, warnings []schema.Problem) {
-	prefix, named, generated := withName(fields, unnamed)
+	prefix, named, generated := withName(withoutNulls(fields), unnamed)
 	result := convert.Object(kind, &unstructured.Unstructured{Object: named})
 	of = nameOf(result.Head)
 	if result.Rejection != nil {
@@ -41,6 +41,31 @@ func (r *report) job(kind *training.Kind, fields map[string]any, unnamed bool) (
 	})
 	problems = schema.SortProblems(append(problems, refused...))
 	return of, problems, warnings
+}
+
+// withoutNulls returns an object without the fields that are null, as an API server stores it: no field of our kinds may be null.
+func withoutNulls(fields map[string]any) map[string]any {
+	kept := make(map[string]any, len(fields))
+	for key, value := range fields {
+		if value != nil {
+			kept[key] = withoutNullsIn(value)
+		}
+	}
+	return kept
+}
+
+func withoutNullsIn(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		return withoutNulls(value)
+	case []any:
+		items := make([]any, len(value))
+		for i, item := range value {
+			items[i] = withoutNullsIn(item) // an item stays
+		}
+		return items
+	}
+	return value
 }
 
 // refusedBySchema returns the problems that only the schema of the CRD has. The converter's words are better where both have one.

@@ -191,7 +191,7 @@ func TestArrays(t *testing.T) {
 	for spec, want := range map[string][]string{
 		`{"a":[1,2,3,4]}`:         {"spec.a: found a list of 4 items, must have at most 3 items"},
 		`{"a":[1,"2",null]}`:      {`spec.a[1]: found string "2", must be an integer; remove the quotes`, "spec.a[2]: found null, must be an integer"},
-		`{"a":"1"}`:               {`spec.a: found string "1", must be a list; put it into square brackets`},
+		`{"a":"1"}`:               {`spec.a: found string "1", must be a list; write ["1"]`},
 		`{"b":[{"size":"a"},{}]}`: {"spec.b: found a list of 2 items, must have at most 1 item", `spec.b[0].size: found string "a", must be an integer`},
 		`{"b":[{"sizes":1}]}`:     {"warning: spec.b[0].sizes: unknown field; did you mean `size`?"},
 		`{"c":[]}`:                {"spec.c: found an empty list, must have at least 1 item"},

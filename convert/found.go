@@ -2,6 +2,7 @@ package convert
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,8 +34,11 @@ func (r *Reader) wanted(f form) string {
 	case float:
 		return "be a number"
 	case quantity:
-		if r.at.leadsTo("cpu") {
+		switch {
+		case r.at.leadsTo("cpu"):
 			return `be a quantity such as "500m" or "2"`
+		case r.at.leadsToDevices():
+			return `be a whole number such as "1"`
 		}
 		return `be a quantity such as "64Gi" or "64G"`
 	case intOrString:
@@ -74,10 +78,42 @@ func (r *Reader) kindHint(want form, raw any) string {
 		}
 	case list:
 		if isText {
-			return "put it into square brackets"
+			return r.listHint(v)
 		}
 	}
+	if isText && isPlaceholder(v) {
+		return placeholderHint
+	}
 	return ""
+}
+
+// listHint says how to write a text as a list. A command line is one word for each item, and needs a shell if there is more to it.
+func (r *Reader) listHint(text string) string {
+	words := strings.Fields(text)
+	isCommand := r.at.leadsTo("command")
+	switch {
+	case r.hides(text), len(text) > 60, len(words) == 0:
+		return "put it into square brackets, each item in quotes"
+	case len(words) == 1 || !isCommand && !r.at.leadsTo("args"):
+		return "write [" + schema.Quote(text) + "]"
+	case !strings.ContainsAny(text, "'\"\\|&;<>$`*?(){}[]#~"):
+		for i, word := range words {
+			words[i] = schema.Quote(word)
+		}
+		return "write [" + strings.Join(words, ", ") + "]"
+	case isCommand:
+		return `write ["sh", "-c", ` + schema.Quote(text) + "]"
+	}
+	return "put it into square brackets, each item in quotes"
+}
+
+const placeholderHint = "this looks like a placeholder; fill it in before"
+
+// placeholder matches what envsubst, Helm and others replace in a manifest.
+var placeholder = regexp.MustCompile(`^\$(\w+|\{[^}]*\}|\([^)]*\))$|\{\{.*\}\}`)
+
+func isPlaceholder(text string) bool {
+	return (strings.HasPrefix(text, "$") || strings.Contains(text, "{{")) && placeholder.MatchString(text)
 }
 
 // found describes a value with its type, and repeats it unless it may be a credential.

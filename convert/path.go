@@ -3,6 +3,7 @@ package convert
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"stoic/schema"
 )
@@ -76,6 +77,11 @@ func (p path) beside(keys ...string) string {
 // leadsTo reports whether the path ends in a field or map key of that name.
 func (p path) leadsTo(key string) bool {
 	return len(p) > 0 && !p[len(p)-1].at && p[len(p)-1].key == key
+}
+
+// leadsToDevices reports whether the path ends in the name of an extended resource, such as nvidia.com/gpu.
+func (p path) leadsToDevices() bool {
+	return len(p) > 0 && !p[len(p)-1].at && strings.Contains(p[len(p)-1].key, "/")
 }
 
 // kept reports whether the value at the path goes into the template unchanged.

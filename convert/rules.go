@@ -22,6 +22,7 @@ func ofKubernetes() []Rule {
 func ofPods() []Rule {
 	return []Rule{
 		Advise[corev1.PodTemplateSpec](containersOfTemplate),
+		Advise[corev1.PodSpec](fieldsOfContainers),
 		Span[corev1.PodSpec](1, math.MaxInt32, "activeDeadlineSeconds"),
 		Words(corev1.DNSClusterFirst, corev1.DNSClusterFirstWithHostNet, corev1.DNSDefault, corev1.DNSNone),
 		And[corev1.PodSpec](nameservers),         // must provide at least one DNS nameserver when `dnsPolicy` is None

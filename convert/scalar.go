@@ -160,8 +160,11 @@ func plainQuantity(written string) bool {
 	return false
 }
 
-// quantityHint corrects common mistakes: a B for bytes, a space, the wrong case.
+// quantityHint corrects common mistakes: a B for bytes, a space, the wrong case, a placeholder.
 func quantityHint(written string) string {
+	if isPlaceholder(written) {
+		return placeholderHint
+	}
 	written = schema.Clean(strings.TrimSpace(written), 64)
 	digits := len(written) - len(strings.TrimLeft(written, "0123456789."))
 	suffix := strings.ToLower(strings.TrimSpace(written[digits:]))

@@ -1,12 +1,30 @@
 package convert
 
-import "stoic/schema"
+import (
+	"reflect"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"stoic/schema"
+)
 
 // Constraints between fields of one object. The walk has reported values of a wrong type.
 
 // containersOfTemplate silences the warning of containers beside an absent spec: the problem of the absent spec names them.
 func containersOfTemplate(template map[string]any, key string) Advice {
 	return Advice{Silent: key == "containers" && template["spec"] == nil}
+}
+
+// fieldsOfContainers knows the fields of a container that are written beside the containers.
+func fieldsOfContainers(_ map[string]any, key string) Advice {
+	t := reflect.TypeFor[corev1.Container]()
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name == key {
+			return Advice{In: "containers"}
+		}
+	}
+	return Advice{}
 }
 
 func nameservers(r *Reader, pod map[string]any) {
