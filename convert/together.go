@@ -18,14 +18,21 @@ func containersOfTemplate(template map[string]any, key string) Advice {
 
 // fieldsOfContainers knows the fields of a container that are written beside the containers.
 func fieldsOfContainers(_ map[string]any, key string) Advice {
-	t := reflect.TypeFor[corev1.Container]()
-	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name == key {
-			return Advice{In: "containers"}
-		}
+	if containerFields[key] {
+		return Advice{In: "containers"}
 	}
 	return Advice{}
 }
+
+var containerFields = func() map[string]bool {
+	names := map[string]bool{}
+	t := reflect.TypeFor[corev1.Container]()
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names[name] = true
+	}
+	return names
+}()
 
 func nameservers(r *Reader, pod map[string]any) {
 	config, ok := pod["dnsConfig"].(map[string]any)

@@ -7,8 +7,12 @@ import (
 	"time"
 )
 
-// turns is how often the two functions are called at most.
-const turns = 20
+// An excess is real if the two functions were called turns times each, and for as long as patience: a phase in which the machine is
+// slow for one of them may last longer than many short calls.
+const (
+	turns    = 20
+	patience = 3 * time.Second
+)
 
 // Ratio returns how many times the CPU time of other one call of f takes. It calls them in turns and compares their shortest
 // times, since other work on the machine lengthens calls and never shortens one. It returns as soon as the ratio is at most
@@ -20,7 +24,8 @@ func Ratio(t testing.TB, enough float64, f, other func()) float64 {
 	shortest := time.Duration(math.MaxInt64)
 	shortestOther := time.Duration(math.MaxInt64)
 	ratio := math.Inf(1)
-	for turn := 0; turn < turns && ratio > enough; turn++ {
+	began := time.Now()
+	for turn := 0; ratio > enough && (turn < turns || time.Since(began) < patience); turn++ {
 		shortest = min(shortest, measure(t, f))
 		shortestOther = min(shortestOther, measure(t, other))
 		ratio = float64(shortest) / float64(max(shortestOther, 1))
