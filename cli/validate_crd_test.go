@@ -120,14 +120,6 @@ func TestSkimmed(t *testing.T) {
 	}
 }
 
-// TestValidateCRDWithout: without --crd an object of a kind that is not served counts as another kind.
-func TestValidateCRDWithout(t *testing.T) {
-	out, _, code, err := runValidate("{apiVersion: example.com/v1, kind: Widget, size: big}", "-")
-	if want := "0 documents checked, 0 rejected, 1 of other kinds skipped\n"; code != 0 || err != nil || out != want {
-		t.Errorf("exit %d, %v, stdout %q", code, err, out)
-	}
-}
-
 // TestValidateCRDCompletion: shells complete the names of files that can hold CRDs.
 func TestValidateCRDCompletion(t *testing.T) {
 	var out bytes.Buffer
