@@ -149,14 +149,6 @@ func TestValidateUsage(t *testing.T) {
 	}
 }
 
-// TestValidateIsPlain: a finding ends the program with a code, without an error message.
-func TestValidateIsPlain(t *testing.T) {
-	_, _, code, err := runValidate("kind: TFJob\n", "-")
-	if code != 1 || err.Error() != "" || errors.Unwrap(err) != nil {
-		t.Errorf("exit %d, %q", code, err)
-	}
-}
-
 func TestCompletionOfCodes(t *testing.T) {
 	for typed, first := range map[string]string{"": "TypeMismatch\t", "Type": "TypeMismatch\t", "UnknownField,": "UnknownField,TypeMismatch\t"} {
 		out, _, code := called("stoic", "__complete", "validate", "--ignore", typed)
