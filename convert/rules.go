@@ -28,7 +28,19 @@ func ofPods() []Rule {
 		And[corev1.PodSpec](nameservers),         // must provide at least one DNS nameserver when `dnsPolicy` is None
 		And[corev1.PodSpec](ephemeralContainers), // cannot be set on create
 		spelt[corev1.PodSpec](labelForm, "hostname", "subdomain"),
-		spelt[corev1.PodSpec](subdomainForm, "nodeName", "runtimeClassName"),
+		spelt[corev1.PodSpec](subdomainForm, "nodeName", "runtimeClassName", "priorityClassName"),
+		And[corev1.PodSpec](podResources),
+		And[corev1.PodSpec](claimedResources),
+		And[corev1.PodSpec](hostPorts),
+		And[corev1.PodSpec](namespacesOfHost),
+		And[corev1.PodSpec](initContainers),
+		And[corev1.PodSpec](nameResolution),
+		ExactlyOne[corev1.PodResourceClaim]("resourceClaimName", "resourceClaimTemplateName"),
+		Words(corev1.PreemptNever, corev1.PreemptLowerPriority),
+		Words(corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict),
+		Words(corev1.DefaultProcMount, corev1.UnmaskedProcMount),
+		And[corev1.PodSecurityContext](kernelSettings),
+		And[corev1.SecurityContext](privileges),
 		Need[corev1.PodDNSConfigOption]("name"),
 		Need[corev1.HostAlias]("ip"),
 		Need[corev1.PodOS]("name"),
@@ -50,6 +62,11 @@ func ofPods() []Rule {
 
 func ofContainers() []Rule {
 	return []Rule{
+		And[corev1.Container](probes),
+		And[corev1.Container](propagation),
+		And[corev1.ResourceRequirements](hugePages),
+		Words(corev1.NotRequired, corev1.RestartContainer),
+		Choice[corev1.ContainerResizePolicy]("resourceName", "cpu", "memory"),
 		Words(corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever),
 		Words(corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure, corev1.ContainerRestartPolicyNever),
 		Words(corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError),
@@ -81,6 +98,9 @@ func ofVariables() []Rule {
 		spelt[corev1.SecretEnvSource](subdomainForm, "name"),
 		Need[corev1.ObjectFieldSelector]("fieldPath"),
 		Need[corev1.ResourceFieldSelector]("resource"),
+		And[corev1.EnvVarSource](fieldOfVariable),
+		And[corev1.DownwardAPIVolumeFile](fieldOfFile),
+		And[corev1.ResourceFieldSelector](resourceField),
 	}
 }
 
@@ -110,6 +130,7 @@ func ofProbes() []Rule {
 		spelt[corev1.HTTPGetAction](portForm, "port"),
 		Words(corev1.URISchemeHTTP, corev1.URISchemeHTTPS),
 		Need[corev1.HTTPHeader]("name"),
+		And[corev1.HTTPHeader](httpHeader),
 		Need[corev1.TCPSocketAction]("port"),
 		Span[corev1.TCPSocketAction](1, math.MaxUint16, "port"),
 		spelt[corev1.TCPSocketAction](portForm, "port"),
@@ -124,6 +145,11 @@ func ofPlaces() []Rule {
 		Words(corev1.TolerationOpExists, corev1.TolerationOpEqual, corev1.TolerationOpLt, corev1.TolerationOpGt),
 		Words(corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute),
 		And[corev1.Toleration](toleration),
+		And[corev1.Toleration](toleratedValue),
+		And[corev1.NodeSelectorTerm](matchFields),
+		And[metav1.LabelSelector](selectedLabels),
+		And[corev1.PodAffinityTerm](affinityNamespaces),
+		And[corev1.TopologySpreadConstraint](spread),
 		Need[corev1.NodeSelector]("nodeSelectorTerms"), // must have at least one node selector term
 		Need[corev1.NodeSelectorRequirement]("key", "operator"),
 		spelt[corev1.NodeSelectorRequirement](labelKeyForm, "key"),
@@ -157,6 +183,7 @@ func ofVolumes() []Rule {
 		Need[corev1.SecretVolumeSource]("secretName"),
 		Need[corev1.PersistentVolumeClaimVolumeSource]("claimName"),
 		Need[corev1.HostPathVolumeSource]("path"),
+		And[corev1.HostPathVolumeSource](backsteps),
 		Words(corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory, corev1.HostPathFileOrCreate, corev1.HostPathFile,
 			corev1.HostPathSocket, corev1.HostPathCharDev, corev1.HostPathBlockDev),
 		Need[corev1.NFSVolumeSource]("server", "path"),
