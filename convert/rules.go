@@ -34,6 +34,8 @@ func ofPods() []Rule {
 		And[corev1.PodSpec](hostPorts),
 		And[corev1.PodSpec](namespacesOfHost),
 		And[corev1.PodSpec](initContainers),
+		And[corev1.PodSpec](devices),
+		And[corev1.PodSpec](pauses),
 		And[corev1.PodSpec](nameResolution),
 		ExactlyOne[corev1.PodResourceClaim]("resourceClaimName", "resourceClaimTemplateName"),
 		Words(corev1.PreemptNever, corev1.PreemptLowerPriority),

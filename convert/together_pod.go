@@ -107,6 +107,11 @@ func fieldOfVariable(r *Reader, source map[string]any) {
 }
 
 func fieldOfFile(r *Reader, file map[string]any) {
+	if ref, ok := file["resourceFieldRef"].(map[string]any); ok && absent(ref["containerName"]) {
+		r.Enter("resourceFieldRef")
+		r.ProblemIn("containerName", schema.MissingField, "", "be set", "a file is of no container")
+		r.Leave()
+	}
 	r.fieldPath(file, inFile, `such as "metadata.name", "metadata.labels" or "metadata.labels['app']"`)
 }
 
@@ -233,6 +238,7 @@ var sysctlName = regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0
 
 // namespacesOfHost reports what a pod cannot have together with a namespace of its host.
 func namespacesOfHost(r *Reader, pod map[string]any) {
+	r.settingsOfHost(pod)
 	if pod["shareProcessNamespace"] == true && pod["hostPID"] == true {
 		r.ProblemIn("shareProcessNamespace", schema.Conflict, "`shareProcessNamespace` beside `hostPID`", "be the only one of the two", "remove one")
 	}
@@ -241,6 +247,79 @@ func namespacesOfHost(r *Reader, pod map[string]any) {
 			r.ProblemIn("hostUsers", schema.Conflict, "`hostUsers: false` beside `"+key+"`", "be left out", "")
 		}
 	}
+}
+
+// settingsOfHost reports sysctls of a namespace that is the host's.
+func (r *Reader) settingsOfHost(pod map[string]any) {
+	context, _ := pod["securityContext"].(map[string]any)
+	list, _ := context["sysctls"].([]any)
+	r.Enter("securityContext")
+	r.Enter("sysctls")
+	for i, item := range list {
+		fields, _ := item.(map[string]any)
+		name, _ := fields["name"].(string)
+		name = strings.ReplaceAll(name, "/", ".")
+		ofIPC := slices.ContainsFunc([]string{"kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue."}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+		r.EnterItem(i)
+		switch {
+		case pod["hostNetwork"] == true && strings.HasPrefix(name, "net."):
+			r.ProblemIn("name", schema.Conflict, r.quoted(name)+" beside `hostNetwork`", "be left out", "it would change the host")
+		case pod["hostIPC"] == true && ofIPC:
+			r.ProblemIn("name", schema.Conflict, r.quoted(name)+" beside `hostIPC`", "be left out", "it would change the host")
+		}
+		r.Leave()
+	}
+	r.Leave()
+	r.Leave()
+}
+
+// devices checks that block devices of containers are volumes that can be block devices.
+func devices(r *Reader, pod map[string]any) {
+	others := map[string]bool{}
+	volumes, _ := pod["volumes"].([]any)
+	for _, item := range volumes {
+		volume, _ := item.(map[string]any)
+		name, _ := volume["name"].(string)
+		others[name] = volume["persistentVolumeClaim"] == nil && volume["ephemeral"] == nil
+	}
+	r.eachContainer(pod, func(container map[string]any) {
+		list, _ := container["volumeDevices"].([]any)
+		r.Enter("volumeDevices")
+		for i, item := range list {
+			device, _ := item.(map[string]any)
+			if name, _ := device["name"].(string); others[name] {
+				r.EnterItem(i)
+				r.ProblemIn("name", schema.InvalidValue, r.quoted(name), "be a volume of a PersistentVolumeClaim", "other volumes belong in `volumeMounts`")
+				r.Leave()
+			}
+		}
+		r.Leave()
+	})
+}
+
+// pauses checks that a container does not pause for longer at its end than the pod has.
+func pauses(r *Reader, pod map[string]any) {
+	grace := whole(30) // of a pod that does not say
+	if given, ok := numberOf(pod["terminationGracePeriodSeconds"]); ok {
+		grace = given
+	}
+	most, _ := grace.integer()
+	r.eachContainer(pod, func(container map[string]any) {
+		lifecycle, _ := container["lifecycle"].(map[string]any)
+		handler, _ := lifecycle["preStop"].(map[string]any)
+		sleep, _ := handler["sleep"].(map[string]any)
+		if seconds, ok := numberOf(sleep["seconds"]); ok {
+			if n, isWhole := seconds.integer(); isWhole && n > most {
+				r.Enter("lifecycle")
+				r.Enter("preStop")
+				r.Enter("sleep")
+				r.ProblemIn("seconds", schema.OutOfRange, "number "+seconds.String(), "be at most terminationGracePeriodSeconds, "+grace.String(), "")
+				r.Leave()
+				r.Leave()
+				r.Leave()
+			}
+		}
+	})
 }
 
 // matchFields checks a term of a node affinity: the only field that it can compare is the name of the node, with one value.
