@@ -13,6 +13,7 @@ import (
 	"stoic/cli/command"
 	"stoic/cli/manager"
 	"stoic/schema"
+	"stoic/training"
 	"stoic/training/kinds"
 )
 
@@ -25,6 +26,7 @@ type validateFlags struct {
 	warnAsError bool
 	crds        []string
 	live        bool
+	server      bool
 	verbose     bool
 	kinds       []string
 	cluster     connection
@@ -52,9 +54,12 @@ objects have been checked. With -R the folders of --crd are read with theirs. Jo
 On standard input, Helm's comment "# Source: chart/templates/job.yaml" names the file of the documents that follow;
 their lines are counted in what Helm has made of it, from the line after the comment.
 
+With --server it also asks the API server of a cluster about the pods of each job that has no error, by a dry run, which
+creates nothing and needs the right to create pods: quotas, admission policies and every rule for pods are seen then.
+
 With --live it checks the jobs that are stored in a cluster instead: what this version of the operator would say of
-them. It changes nothing and needs the right to list them. --kind, --kubeconfig, --context, --namespace,
---all-namespaces and --request-timeout go with it.
+them. It changes nothing and needs the right to list them. --kind and --all-namespaces go with it; --kubeconfig, --context,
+--namespace and --request-timeout go with --server, too.
 
 Exit code: 0 nothing wrong, 1 something is wrong with a document, 2 a file, a definition or the cluster could not be read,
 standard input was empty or the call was wrong, 130 it was interrupted.`,
@@ -71,6 +76,9 @@ standard input was empty or the call was wrong, 130 it was interrupted.`,
 
   # Check the custom resources of any operator, by its CustomResourceDefinitions
   stoic validate --crd config/crd/bases -R config/samples
+
+  # Ask a cluster, too, whether it would take the pods
+  stoic validate --server -n team-a job.yaml
 
   # Before an upgrade: would this version refuse a job that is there?
   stoic validate --live -A`,
@@ -95,6 +103,7 @@ func (f *validateFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.crds, "crd", nil, "a `file` or folder of CustomResourceDefinitions, whose objects are checked, too; may be given more than once")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "list what is skipped")
 	flags.BoolVar(&f.live, "live", false, "check the jobs that are stored in a cluster, instead of files")
+	flags.BoolVar(&f.server, "server", false, "also ask a cluster's API server about the pods of each job, by a dry run")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "read this kind only; may be given more than once (default: all)")
 	f.cluster.register(flags)
 	_ = cmd.MarkFlagFilename("crd", "yaml", "yml", "json") // the flag is defined above
@@ -132,18 +141,23 @@ func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 		return err
 	}
 	given := f.cluster.given(cmd.Flags())
+	if f.server {
+		given = ""
+	}
 	if len(f.kinds) > 0 {
 		given = "--kind"
 	}
 	switch {
 	case f.live && (len(f.files) > 0 || f.recursive):
 		return command.UsageError(errors.New("--live reads a cluster and no files: leave out the files, or --live"))
+	case f.live && f.server:
+		return command.UsageError(errors.New("--server is for files only: leave out either it or --live"))
 	case f.live && len(f.crds) > 0:
 		return command.UsageError(errors.New("--crd is for files only: leave out either it or --live"))
 	case slices.Contains(f.crds, "-"):
 		return command.UsageError(errors.New("--crd: names a file or a folder; standard input is for what is checked"))
 	case !f.live && given != "":
-		return command.UsageError(fmt.Errorf("%s: goes with --live only; files need no cluster", given))
+		return command.UsageError(fmt.Errorf("%s: goes with --live or --server only; files need no cluster", given))
 	case !f.live && len(f.files) == 0:
 		return command.UsageError(errors.New("nothing to check: name a file or a folder, - for standard input, or --live for a cluster"))
 	}
@@ -187,6 +201,15 @@ func (f *validateFlags) run(ctx context.Context, in io.Reader, out, errOut io.Wr
 		return err
 	}
 	r := report{ignore: f.ignored, definitions: *defined, verbose: f.verbose}
+	var server *podServer
+	if f.server {
+		if server, err = f.newPodServer(); err != nil {
+			return err
+		}
+		r.askAboutPods = func(kind *training.Kind, fields map[string]any) []schema.Problem {
+			return server.job(ctx, kind, fields)
+		}
+	}
 	if f.live {
 		unread = f.readCluster(ctx, &r, errOut)
 	} else {
@@ -203,6 +226,9 @@ func (f *validateFlags) run(ctx context.Context, in io.Reader, out, errOut io.Wr
 	}
 	if bad := errors.Join(r.definitions.bad...); bad != nil && !errors.Is(unread, command.ErrInterrupted) {
 		unread = &command.ExitError{Code: 2, Err: errors.Join(unread, bad)}
+	}
+	if server != nil && server.asked != nil && !errors.Is(unread, command.ErrInterrupted) {
+		unread = &command.ExitError{Code: 2, Err: errors.Join(unread, server.asked)}
 	}
 	switch {
 	case unread != nil:

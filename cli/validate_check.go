@@ -268,6 +268,9 @@ func (r *report) object(e entry) {
 			object.name.Name = ""
 		}
 		problems, warnings = append(problems, wrong...), append(warnings, doubtful...)
+		if r.askAboutPods != nil && len(problems) == 0 && e.host == nil {
+			problems = r.askAboutPods(is.kind, fields)
+		}
 		wrong, doubtful = tooLarge(e, fields)
 		problems, warnings = append(problems, wrong...), append(warnings, doubtful...)
 	}

@@ -24,11 +24,13 @@ type report struct {
 
 	definitions definitions                // the kinds that --crd names
 	schemas     map[string]*convert.Schema // of the CRDs of our kinds; see installed
-	templates   []string                   // files in folders that are templates, and not rendered
-	verbose     bool
-	grouped     bool // text and github have one line for all warnings of a code
-	objects     []checked
-	ignore      []schema.Code
+	// askAboutPods returns what a cluster's API server refuses of the pods of a job; nil: none is asked.
+	askAboutPods func(kind *training.Kind, fields map[string]any) []schema.Problem
+	templates    []string // files in folders that are templates, and not rendered
+	verbose      bool
+	grouped      bool // text and github have one line for all warnings of a code
+	objects      []checked
+	ignore       []schema.Code
 	// noun is what was checked, in the singular.
 	noun string
 	// codes are those that findings may have; nil: those of objects.

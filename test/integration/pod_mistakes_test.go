@@ -3,10 +3,14 @@ package integration
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,4 +102,41 @@ func rejectionOfTemplate(template map[string]any) string {
 		return ""
 	}
 	return result.Rejection.Problems[0].String()
+}
+
+// TestValidateServer: `stoic validate --server` says what only the API server of a cluster knows, at its place in the file.
+func TestValidateServer(t *testing.T) {
+	full(t)
+	r := shared(t)
+	ns := r.namespace(t, "validate-server")
+	const job = `apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: %s}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: x
+            securityContext: {privileged: %t}
+`
+	file := filepath.Join(t.TempDir(), "jobs.yaml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, job+"---\n"+job, "right", false, "wrong", true), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, talk, code := runStoic(t, "validate", "--server", "--kubeconfig", r.cluster.Kubeconfig(), "-n", ns, file)
+	want := file + ":25:43: error: spec.pytorchReplicaSpecs.Worker.template.spec.containers[0].securityContext.privileged: must be accepted by the API server, " +
+		"which says: Forbidden: disallowed by cluster policy [InvalidValue]\n" + file + ": PyTorchJob wrong: 1 error\n2 documents checked, 1 rejected\n"
+	if code != 1 || talk != "" {
+		t.Errorf("code %d, stderr %q", code, talk)
+	}
+	if diff := cmp.Diff(want, out); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	out, talk, code = runStoic(t, "validate", "--server", "--kubeconfig", r.cluster.Kubeconfig(), "-n", "nowhere", file)
+	if code != 1 || !strings.Contains(out, `which says: namespaces "nowhere" not found`) {
+		t.Errorf("in a namespace that does not exist: code %d, stderr %q\n%s", code, talk, out)
+	}
 }
