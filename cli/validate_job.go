@@ -71,20 +71,17 @@ func withoutNullsIn(value any) any {
 // refusedBySchema returns the problems that only the schema of the CRD has. The converter's words are better where both have one.
 func refusedBySchema(problems, bySchema []schema.Problem) (refused []schema.Problem) {
 	for _, p := range bySchema {
-		if isOfSchema(p) && !slices.ContainsFunc(problems, func(other schema.Problem) bool { return sameBranch(p.Path, other.Path) }) {
+		if isOfSchema(p) && !slices.ContainsFunc(problems, func(other schema.Problem) bool { return leadsTo(p.Path, other.Path) }) {
 			refused = append(refused, p)
 		}
 	}
 	return refused
 }
 
-// sameBranch reports whether two paths are equal, or one leads to the other.
-func sameBranch(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	rest, ok := strings.CutPrefix(b, a)
-	return ok && (rest == "" || a == "" || rest[0] == '.' || rest[0] == '[')
+// leadsTo reports whether a path leads to another, or is the same.
+func leadsTo(path, to string) bool {
+	rest, ok := strings.CutPrefix(to, path)
+	return ok && (rest == "" || path == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // installed returns the schema of the CRD that is installed for a kind. It is read once, as it takes a tenth of a second.
