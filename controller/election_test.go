@@ -16,12 +16,6 @@ import (
 
 const leasePath = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"
 
-func lease(holder string, renewed time.Time, seconds int) map[string]any {
-	return map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": "l", "namespace": "ns"},
-		"spec": map[string]any{"holderIdentity": holder, "leaseDurationSeconds": seconds,
-			"renewTime": renewed.UTC().Format(metav1.RFC3339Micro), "acquireTime": renewed.UTC().Format(metav1.RFC3339Micro)}}
-}
-
 // holder returns the holder of the lease.
 func (s *apiServer) holder() string { return s.ofLease("holderIdentity") }
 

@@ -1,15 +1,12 @@
 package integration
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -66,24 +63,6 @@ func (r *rig) awaitKnown(t *testing.T, crd *unstructured.Unstructured) {
 		operator.Await(t, patience+time.Minute, name+" to be known", func() (bool, string) {
 			out, err := r.tryKubectl(nil, "get", name, "-A")
 			return err == nil, out
-		})
-	}
-}
-
-// undefine deletes the CRDs of a manifest, or of a folder of manifests, with all their objects, and waits until they no longer exist.
-func (r *rig) undefine(t *testing.T, path string) {
-	t.Helper()
-	crds := operator.Definitions(t, r.cluster)
-	all := definitionsIn(t, path)
-	for _, crd := range all {
-		if err := crds.Delete(context.Background(), crd.GetName(), metav1.DeleteOptions{}); err != nil {
-			t.Fatalf("delete the definition %s: %v", crd.GetName(), err)
-		}
-	}
-	for _, crd := range all {
-		await(t, crd.GetName()+" to be gone", func() (bool, string) {
-			_, err := crds.Get(context.Background(), crd.GetName(), metav1.GetOptions{})
-			return apierrors.IsNotFound(err), fmt.Sprint(err)
 		})
 	}
 }
