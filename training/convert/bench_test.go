@@ -55,3 +55,20 @@ func stock(t testing.TB, u *unstructured.Unstructured) *wire {
 	}
 	return job
 }
+
+// BenchmarkObject compares converting a job of 6 KB and three replica types with the stock decoder, which checks less.
+func BenchmarkObject(b *testing.B) {
+	u := largeJob(b)
+	b.Run("ours", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			ours(b, u)
+		}
+	})
+	b.Run("stock", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			stock(b, u)
+		}
+	})
+}
