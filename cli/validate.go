@@ -140,12 +140,14 @@ func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 	if _, err = manager.Named("--kind", f.kinds, kinds.Served()); err != nil {
 		return err
 	}
-	given := f.cluster.given(cmd.Flags())
-	if f.server {
+	given, with := f.cluster.given(cmd.Flags()), "--live or --server"
+	switch {
+	case len(f.kinds) > 0:
+		given, with = "--kind", "--live"
+	case f.cluster.everywhere:
+		given, with = "--all-namespaces", "--live"
+	case f.server:
 		given = ""
-	}
-	if len(f.kinds) > 0 {
-		given = "--kind"
 	}
 	switch {
 	case f.live && (len(f.files) > 0 || f.recursive):
@@ -157,7 +159,7 @@ func (f *validateFlags) check(cmd *cobra.Command) (err error) {
 	case slices.Contains(f.crds, "-"):
 		return command.UsageError(errors.New("--crd: names a file or a folder; standard input is for what is checked"))
 	case !f.live && given != "":
-		return command.UsageError(fmt.Errorf("%s: goes with --live or --server only; files need no cluster", given))
+		return command.UsageError(fmt.Errorf("%s: goes with %s only; files need no cluster", given, with))
 	case !f.live && len(f.files) == 0:
 		return command.UsageError(errors.New("nothing to check: name a file or a folder, - for standard input, or --live for a cluster"))
 	}
