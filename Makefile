@@ -79,6 +79,9 @@ lint: ## look for what golangci-lint finds (.golangci.yaml; its first run compil
 	@go build -C tools/lint -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@bin/golangci-lint run ./...
 
+lint-real: build ## run validate, convert and crd check over files that others wrote, and count what they find (DIR=folder)
+	@test/lint-real.sh '$(DIR)'
+
 e2e: ## run jobs on a real node: containers, DNS, mpirun (as root on Debian; the first start takes a quarter of an hour)
 	STOIC_E2E=1 $(TEST) -count=1 -v -p 1 -parallel 3 -timeout 90m ./test/e2e/...
 

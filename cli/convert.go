@@ -111,6 +111,9 @@ func (f *convertFlags) run(ctx context.Context, in io.Reader, out, errOut io.Wri
 	if errors.Is(unread, command.ErrInterrupted) {
 		return unread
 	}
+	if c.templates > 0 {
+		fmt.Fprintf(&c.talk, "note: %s left out as templates that are not rendered; pipe `helm template` into this command\n", plural(c.templates, "document"))
+	}
 	fmt.Fprintf(&c.talk, "%s: %d converted, %d as before, %d could not be converted\n", plural(c.converted+c.same+c.failed, "object"), c.converted, c.same, c.failed)
 	if _, err := errOut.Write(c.talk.Bytes()); err != nil {
 		return fmt.Errorf("print what was lost: %w", err)
@@ -135,4 +138,5 @@ type converting struct {
 	out, talk               bytes.Buffer
 	converted, same, failed int
 	lossy                   bool
+	templates               int // in folders, not rendered
 }

@@ -15,9 +15,13 @@ import (
 	"stoic/training/versions/offline"
 )
 
-// document converts and prints one document. It omits a document that contains nothing to convert.
+// document converts and prints one document. It omits a document that contains nothing to convert, and templates in folders.
 func (c *converting) document(file string, doc document) {
 	e, err := parsed(file, doc)
+	if err != nil && doc.found && bytes.Contains(doc.text, []byte("{{")) {
+		c.templates++
+		return
+	}
 	if err != nil {
 		at, p := unreadable(e, err)
 		c.failed++

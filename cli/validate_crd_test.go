@@ -110,6 +110,7 @@ func TestSkimmed(t *testing.T) {
 		"Windows":       {strings.ReplaceAll(plain, "\n", "\r\n"), "example.com Widget true"},
 		"another kind":  {strings.Replace(plain, "CustomResourceDefinition", "Foo", 1), "  false"},
 		"braces":        {definition, "  false"},
+		"a template":    {"{{- if .Values.crds }}\n" + plain, "  false"},
 		"anchor":        {strings.Replace(plain, " Widget", " &kind Widget", 1), "  false"},
 		"a further one": {plain + "...\nkind: Foo\n", "  false"},
 		"elsewhere":     {strings.Replace(plain, "spec:", "other:", 1), "  false"},

@@ -27,7 +27,9 @@ type definitions struct {
 	kinds   []*definedKind
 	notes   []string // what is skipped, a line each
 	patches []string // the same, of patches of definitions, which are too many to list
-	bad     []error  // of kinds that occur
+
+	templates int     // files that are templates of definitions
+	bad       []error // of kinds that occur
 }
 
 // definedKind is a kind that one CustomResourceDefinition defines, or several identical ones.
@@ -69,6 +71,8 @@ func readDefinitions(ctx context.Context, names []string, recursive bool) (*defi
 			switch {
 			case errors.Is(err, command.ErrInterrupted):
 				return nil, err
+			case errors.Is(err, errTemplate):
+				found.templates++
 			case err != nil && s.found:
 				found.notes = append(found.notes, fmt.Sprintf("%s is skipped: %v", oneLine(s.name), err))
 			case err != nil:
@@ -104,7 +108,10 @@ func (d *definitions) readSource(ctx context.Context, s source) (some bool, err 
 			continue
 		}
 		e, err := parsedInLine(doc)
-		if err != nil {
+		switch {
+		case err != nil && s.found && bytes.Contains(doc.text, []byte("{{")):
+			return some, errTemplate
+		case err != nil:
 			return some, err
 		}
 		var wrong error
@@ -139,6 +146,8 @@ func (s source) kept(content []byte) []byte {
 	}
 	return content
 }
+
+var errTemplate = errors.New("a template that is not rendered")
 
 func (d *definitions) add(group, kind string, at definitionPlace) {
 	i := slices.IndexFunc(d.kinds, func(k *definedKind) bool { return k.group == group && strings.EqualFold(k.kind, kind) })
@@ -181,6 +190,9 @@ func skimmed(text []byte) (group, kind string, ok bool) {
 	}
 	isDefinition, section, part := false, "", ""
 	for line := range bytes.Lines(text) {
+		if bytes.HasPrefix(bytes.TrimSpace(line), []byte("{{")) {
+			return "", "", false // a template, which is no YAML
+		}
 		line := string(bytes.TrimRight(line, "\r\n"))
 		key, value, _ := strings.Cut(strings.TrimLeft(line, " "), ":")
 		name := ""
@@ -356,7 +368,11 @@ func versionNamed(versions []*version, apiVersion string) (*version, []schema.Pr
 
 // allNotes returns what was skipped: every line if all is set.
 func (d *definitions) allNotes(all bool) []string {
-	return append(slices.Clone(d.notes), notePatches(d.patches, all)...)
+	notes := append(slices.Clone(d.notes), notePatches(d.patches, all)...)
+	if d.templates > 0 {
+		notes = append(notes, fmt.Sprintf("--crd: %s skipped as templates that are not rendered", plural(d.templates, "file")))
+	}
+	return notes
 }
 
 // notePatches says which patches of definitions are skipped, or how many.
