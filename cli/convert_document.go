@@ -18,7 +18,7 @@ import (
 // document converts and prints one document. It omits a document that contains nothing to convert, and templates in folders.
 func (c *converting) document(file string, doc document) {
 	e, err := parsed(file, doc)
-	if err != nil && doc.found && bytes.Contains(doc.text, []byte("{{")) {
+	if err != nil && doc.isTemplate() {
 		c.templates++
 		return
 	}

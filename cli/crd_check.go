@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	yamlnode "go.yaml.in/yaml/v3"
 	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"stoic/cli/command"
@@ -149,11 +148,12 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 func (f *crdCheckFlags) read(ctx context.Context, r *report, in io.Reader) (entries []*crdEntry, err error) {
 	var patches, converted []string
 	unread := f.sourceFlags.read(ctx, in, func(file string, doc document) {
-		if _, err := parsed(file, doc); err != nil && doc.found && !bytes.Contains(doc.text, []byte("CustomResourceDefinition")) {
-			r.skip(entry{file: file, doc: doc, node: &yamlnode.Node{Line: 1, Column: 1}})
+		parsedEntry, err := parsed(file, doc)
+		if err != nil && doc.found && !bytes.Contains(doc.text, []byte("CustomResourceDefinition")) {
+			r.skip(parsedEntry)
 			return
 		}
-		r.each(file, doc, func(e entry) {
+		r.eachParsed(parsedEntry, err, func(e entry) {
 			if fields, _ := e.raw.(map[string]any); isCRD(e.raw) && isPatch(fields) {
 				line, _ := e.doc.position(placeOf(e.located()))
 				patches = append(patches, fmt.Sprintf("%s:%d", oneLine(file), line))

@@ -160,6 +160,9 @@ func jsonDocuments(content []byte) (found []document, ok bool) {
 	return found, true
 }
 
+// isTemplate reports whether the document was found in a folder and looks like a template, which is no YAML before it is rendered.
+func (d document) isTemplate() bool { return d.found && bytes.Contains(d.text, []byte("{{")) }
+
 // position returns the line and column in the file of a place in the document.
 func (d document) position(at place) (line, column int) {
 	if d.whole != nil {

@@ -41,9 +41,14 @@ func (r *report) document(file string, doc document) { r.each(file, doc, r.objec
 // each calls see for the object in a document, or for those in a list.
 func (r *report) each(file string, doc document, see func(entry)) {
 	e, err := parsed(file, doc)
+	r.eachParsed(e, err, see)
+}
+
+// eachParsed is each for a document that was parsed, or that could not be.
+func (r *report) eachParsed(e entry, err error, see func(entry)) {
 	switch {
-	case err != nil && doc.found && bytes.Contains(doc.text, []byte("{{")):
-		r.templates = append(r.templates, file)
+	case err != nil && e.doc.isTemplate():
+		r.templates = append(r.templates, e.file)
 	case err != nil:
 		r.syntax(e, err)
 	default:

@@ -44,7 +44,7 @@ func (v *version) check(fields map[string]any) *convert.Checked {
 	} else if !slices.ContainsFunc(found.Problems, isOfSchema) {
 		for _, refusal := range decided.Refusals {
 			found.Problems = append(found.Problems, schema.Problem{Code: schema.InvalidValue, Path: pathOf(refusal.Field),
-				Want: "be accepted by the API server, which says: " + schema.Clean(refusal.Detail, 300)})
+				Want: serverSays(refusal.Detail)})
 		}
 	}
 	for _, violated := range decided.Rules {

@@ -65,7 +65,7 @@ func readDefinitions(ctx context.Context, names []string, recursive bool) (*defi
 		if err := errors.Join(unreadable...); err != nil {
 			return nil, &command.ExitError{Code: 2, Err: err}
 		}
-		any := false
+		defines := false
 		for _, s := range sources {
 			some, err := found.readSource(ctx, s)
 			switch {
@@ -78,12 +78,12 @@ func readDefinitions(ctx context.Context, names []string, recursive bool) (*defi
 			case err != nil:
 				return nil, &command.ExitError{Code: 2, Err: fmt.Errorf("--crd %s: %w", oneLine(s.name), err)}
 			}
-			any = any || some
+			defines = defines || some
 		}
 		if ctx.Err() != nil {
 			return nil, command.ErrInterrupted
 		}
-		if !any {
+		if !defines {
 			return nil, &command.ExitError{Code: 2, Err: fmt.Errorf("--crd %s: holds no CustomResourceDefinition", oneLine(name))}
 		}
 	}
@@ -101,6 +101,7 @@ func (d *definitions) readSource(ctx context.Context, s source) (some bool, err 
 		return true, nil
 	}
 	for _, doc := range documents(content, false) {
+		doc.found = s.found
 		at := definitionPlace{source: s, line: doc.line + 1, content: s.kept(content)}
 		if group, kind, ok := skimmed(doc.text); ok {
 			d.add(group, kind, at)
@@ -109,7 +110,7 @@ func (d *definitions) readSource(ctx context.Context, s source) (some bool, err 
 		}
 		e, err := parsedInLine(doc)
 		switch {
-		case err != nil && s.found && bytes.Contains(doc.text, []byte("{{")):
+		case err != nil && doc.isTemplate():
 			return some, errTemplate
 		case err != nil:
 			return some, err
