@@ -131,6 +131,7 @@ func (f *crdCheckFlags) run(cmd *cobra.Command) error {
 		}
 		r.finish(object)
 	}
+	r.noteTemplates()
 	r.printNotes(cmd.ErrOrStderr())
 	if err := printerOf(f.output)(&r, cmd.OutOrStdout()); err != nil {
 		return err

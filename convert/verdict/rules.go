@@ -101,15 +101,15 @@ func shorter(a, b string) string {
 func nodeOf(props *apiextensionsv1.JSONSchemaProps) (*structuralschema.Structural, validation.SchemaValidator, error) {
 	var internal apiextensions.JSONSchemaProps
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, &internal, nil); err != nil {
-		return nil, nil, fmt.Errorf("read a schema: %w", err)
+		return nil, nil, err
 	}
 	structural, err := structuralschema.NewStructural(&internal)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read a schema: %w", err)
+		return nil, nil, err
 	}
 	validator, _, err := validation.NewSchemaValidator(&internal)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read a schema: %w", err)
+		return nil, nil, err
 	}
 	return structural, validator, nil
 }

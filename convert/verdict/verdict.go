@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
@@ -44,20 +43,12 @@ func New(version *apiextensionsv1.CustomResourceDefinitionVersion) (*Judge, erro
 	if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
 		return nil, errors.New("schema.openAPIV3Schema: must be set")
 	}
-	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &internal, nil); err != nil {
-		return nil, fmt.Errorf("read the schema of version %s: %w", version.Name, err)
-	}
-	structural, err := structuralschema.NewStructural(&internal)
+	structural, validator, err := nodeOf(version.Schema.OpenAPIV3Schema)
 	if err != nil {
 		return nil, fmt.Errorf("read the schema of version %s: %w", version.Name, err)
 	}
 	if faults := structuralschema.ValidateStructural(nil, structural); len(faults) > 0 {
 		return nil, fmt.Errorf("read the schema of version %s: %w", version.Name, faults.ToAggregate())
-	}
-	validator, _, err := validation.NewSchemaValidator(&internal)
-	if err != nil {
-		return nil, fmt.Errorf("read the schema of version %s: %w", version.Name, err)
 	}
 	j := &Judge{structural: structural, validator: validator, rules: cel.NewValidator(structural, true, celconfig.PerCallLimit)}
 	if version.Subresources != nil {
